@@ -38,10 +38,7 @@ std::map<const void *, Allowed> allowed_by_kernel;
 
 // nullptr: a kernel that is not known by its address.
 Allowed allowed_to(const void *kernel) {
-    if (kernel == nullptr)
-        return {card().largest_shared(), true};
-    const auto found = allowed_by_kernel.find(kernel);
-    return found == allowed_by_kernel.end() ? Allowed{} : found->second;
+    return kernel != nullptr ? allowed_by_kernel[kernel] : Allowed{card().largest_shared(), true};
 }
 
 // What the launch gives for an attribute; nullptr: nothing.
@@ -165,12 +162,6 @@ int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
     const int by_shared = int(card().shared_of_sm / (shared + RESERVED_SHARED));
     *blocks = std::min({MOST_BLOCKS, MOST_THREADS / rounded, by_shared});
     return cudaSuccess;
-}
-
-int blocks_of_device(int *blocks, int threads, std::size_t shared) {
-    const int error = blocks_per_multiprocessor(blocks, threads, shared);
-    *blocks *= MULTIPROCESSORS;
-    return error;
 }
 
 // ---------------------------------------------------------------------------- a kernel's calls

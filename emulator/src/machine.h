@@ -242,10 +242,6 @@ void counts_reset();
 void output_written(const Thread &thread, const void *address, std::size_t bytes,
                     const Origin &where);
 
-// Multiprocessors of the emulated device: the occupancy functions report this many CTAs, and half
-// this many clusters of two, as resident at once.
-constexpr int MULTIPROCESSORS = 4;
-
 // Switches from the current thread to others, until it is picked again: it must have been queued
 // somewhere.
 void leave();

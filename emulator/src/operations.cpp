@@ -100,14 +100,12 @@ bool goes_before(const Pending &a, const Pending &b) {
 
 // Operations that complete at once, but had to wait for others when they were issued.
 void complete_what_became_ready() {
-    for (bool again = true; again;) {
+    for (bool again = policy().at_once; again;) {
         again = false;
-        for (int kind = 0; kind < OPERATION_KINDS; ++kind) {
-            if (!policy().at_once[kind] || pending[kind].empty())
-                continue;
-            const std::size_t index = choose_within(pending[kind]);
+        for (std::deque<Pending> &queue : pending) {
+            const std::size_t index = choose_within(queue);
             if (index != NONE) {
-                take_and_complete(pending[kind], index);
+                take_and_complete(queue, index);
                 again = true;
             }
         }
@@ -115,9 +113,10 @@ void complete_what_became_ready() {
 }
 
 bool completes_now(const Operation &operation) {
-    const int kind = static_cast<int>(operation.kind);
+    const Policy &chosen = policy();
     return is_ready(operation) &&
-           (policy().at_once[kind] || (policy().random && once_in(policy().completes[kind])));
+           (chosen.at_once ||
+            (chosen.random && once_in(chosen.completes[static_cast<int>(operation.kind)])));
 }
 
 } // namespace

@@ -11,7 +11,7 @@ namespace {
 
 // lazy completes loads before the reads of the same memory, so that memory which was handed back
 // too early is overwritten before it is read.
-constexpr Policy FIXED[] = {{.name = "eager", .at_once = {true, true, true, true, true}},
+constexpr Policy FIXED[] = {{.name = "eager", .at_once = true},
                             {.name = "lazy", .kinds_in_order = true}};
 constexpr const char *RANDOM = "random";
 

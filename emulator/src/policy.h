@@ -22,7 +22,7 @@ enum class Pick { OLDEST, NEWEST, ANY };
 
 struct Policy {
     const char *name;
-    bool at_once[OPERATION_KINDS] = {}; // completes while it is issued; else as late as possible
+    bool at_once = false; // operations complete while they are issued; else as late as possible
     Pick operation = Pick::OLDEST; // which pending operation completes, if nothing else can happen
     Pick thread = Pick::OLDEST;    // which runnable thread goes on
     bool kinds_in_order = false;   // of pending operations, loads and copies first, then matmuls,

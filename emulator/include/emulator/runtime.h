@@ -19,10 +19,12 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
 // How many clusters as configured are resident at once, 0 if none fits; returns a cudaError_t.
 int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config);
 
-// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor, and on the
-// device; return a cudaError_t.
+// Multiprocessors of the emulated device: as many clusters of one CTA are resident at once.
+constexpr int MULTIPROCESSORS = 4;
+
+// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor; returns a
+// cudaError_t.
 int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
-int blocks_of_device(int *blocks, int threads, std::size_t shared);
 
 // A copy to or from a variable of `size` bytes fails.
 int too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
