@@ -20,6 +20,7 @@ enum class Touch { READ, WRITE, CHANGE };
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where);
 
+// The same for a word of type T.
 template <typename T, typename Change>
 void atomic_step(T *address, Touch touch, Order order, Scope scope, const Change &change,
                  Site where) {
