@@ -194,7 +194,7 @@ struct Cluster : Phases {
 // Threads, CTAs or clusters of a launch.
 inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
 
-// The configuration of a launch that CUDA would start (launch.cpp).
+// The configuration of a launch that CUDA would start (runtime.cpp).
 struct Grid {
     dim3 grid, block, cluster;
     std::size_t dynamic_shared = 0; // bytes
@@ -210,22 +210,6 @@ void run_grid(const Grid &grid, const std::function<void()> &body);
 extern Thread *current;
 // The cluster that runs; nullptr outside of run_grid.
 extern Cluster *current_cluster;
-
-// The GPU that the emulated device resembles, in what a program can query: EMULATOR_CAPABILITY in
-// the environment names its compute capability, such as 8.6; without it that is 9.0. (CUDA C++
-// Programming Guide: Technical Specifications per Compute Capability.)
-constexpr std::size_t RESERVED_SHARED = 1024; // of each CTA, the system's
-struct Card {
-    const char *name;         // "8.6"
-    int capability;           // 86
-    std::size_t shared_of_sm; // bytes
-
-    // Dynamic shared memory that a CTA may request, in bytes.
-    std::size_t largest_shared() const { return shared_of_sm - RESERVED_SHARED; }
-    bool has_clusters() const { return capability >= 90; }
-};
-// Ends the program with status 2 if there is no card of that name.
-const Card &card();
 
 // What a launch did: the running one, or else the last one.
 struct Counts : emulator_counts {
