@@ -38,11 +38,6 @@ void fence_proxy_async(bool shared, bool global) {
         order::fence_proxy(Space::GLOBAL, !translated_program);
 }
 
-int count_arrival(int *counter, Site where) {
-    return atomic_change(
-        counter, [](int old) { return old + 1; }, Order::ACQ_REL, Scope::GPU, where);
-}
-
 void sleep() { schedule_point(); }
 
 // ---------------------------------------------------------------------------- atomics

@@ -1,7 +1,6 @@
 #include "machine.h"
 
 #include "operations.h"
-#include "policy.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -69,10 +69,6 @@ void wait_for_launch_before();
 // the generic proxy comes before what the async proxy does afterwards.
 void fence_proxy_async(bool shared = true, bool global = false);
 
-// atom.acq_rel.add of 1: what the current thread did before happens before what a later caller, of
-// any CTA, does after.
-int count_arrival(int *counter, Site where);
-
 // setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take, DEADLOCK if the CTA
 // cannot have that many. And a launch begins, of CTAs of `threads`, `ctas` of which must fit on a
 // multiprocessor.
