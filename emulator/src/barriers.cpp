@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-extern dim3 blockDim, gridDim;
-
 namespace emulator {
 
 namespace {
@@ -229,19 +227,6 @@ void barriers_thread_exits(Cta &cta) {
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts
     complete_cluster_if_full(cluster, nullptr);
-}
-
-// Clusters run beside each other where threads wait in loops, so this is one.
-void grid_sync(Site where) {
-    static Phases grid;
-    const std::uint64_t threads = volume(gridDim) * volume(blockDim);
-    const std::uint64_t phase = grid.phase;
-    order::release(grid.carrier(phase));
-    if (std::uint64_t(++grid.arrived) == threads)
-        grid.next();
-    while (grid.phase == phase)
-        may_spin(&grid.phase, where);
-    order::acquire(grid.carrier(phase));
 }
 
 } // namespace emulator

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 
-extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
 namespace emulator {
@@ -173,6 +172,19 @@ void run_another_cluster() {
     const auto other = std::find_if(next, running.end(), is_begun);
     current_cluster =
         (other != running.end() ? other : std::ranges::find_if(running, is_begun))->get();
+}
+
+// Clusters run beside each other where threads wait in loops, so this is one.
+void grid_sync(Site where) {
+    static Phases grid;
+    const std::uint64_t threads = volume(gridDim) * volume(blockDim);
+    const std::uint64_t phase = grid.phase;
+    order::release(grid.carrier(phase));
+    if (std::uint64_t(++grid.arrived) == threads)
+        grid.next();
+    while (grid.phase == phase)
+        may_spin(&grid.phase, where);
+    order::acquire(grid.carrier(phase));
 }
 
 // ---------------------------------------------------------------------------- deadlocks
