@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "strictness.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -33,29 +34,26 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
         round_up(dynamic_shared_begin + dynamic_bytes, 1024) - dynamic_shared_begin;
     reach_ = static_shared_capacity == 0 ? dynamic_bytes
                                          : dynamic_bytes_rounded_ + static_shared_capacity;
-    void *mapping = map_between_margins(dynamic_shared_begin + reach_);
-    if (mapping == nullptr)
+    begin_ = static_cast<unsigned char *>(map_between_margins(static_bytes_ + reach_));
+    if (begin_ == nullptr)
         fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
-    dynamic_ = static_cast<unsigned char *>(mapping) + dynamic_shared_begin;
-    std::memset(dynamic_, UNINITIALISED, reach_);
-    saved_static_.assign(static_size(), UNINITIALISED);
+    dynamic_ = begin_ + static_bytes_;
+    std::memset(begin_, UNINITIALISED, static_bytes_ + reach_);
 }
 
 SharedMemory::~SharedMemory() {
-    if (dynamic_ != nullptr)
-        unmap_between_margins(dynamic_ - dynamic_shared_begin, dynamic_shared_begin + reach_);
+    if (begin_ != nullptr)
+        unmap_between_margins(begin_, static_bytes_ + reach_);
 }
 
 void SharedMemory::swap_in() {
     swapped_in_ = true;
-    if (!saved_static_.empty())
-        std::memcpy(__start_shared_memory, saved_static_.data(), saved_static_.size());
+    std::copy_n(begin_, static_size(), __start_shared_memory);
 }
 
 void SharedMemory::swap_out() {
     swapped_in_ = false;
-    if (!saved_static_.empty())
-        std::memcpy(saved_static_.data(), __start_shared_memory, saved_static_.size());
+    std::copy_n(__start_shared_memory, static_size(), begin_);
 }
 
 // ---------------------------------------------------------------------------- addresses
@@ -69,7 +67,7 @@ void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) c
     const std::size_t end = offset + bytes;
     const bool is_static = offset < static_bytes_;
     const std::size_t dynamic_end = static_bytes_ + dynamic_bytes_;
-    if (end <= (is_static ? saved_static_.size() : dynamic_end))
+    if (end <= (is_static ? static_size() : dynamic_end))
         return;
     if (offset >= static_bytes_ + dynamic_bytes_rounded_ && end <= size())
         return;
@@ -81,10 +79,7 @@ void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) c
 
 unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) const {
     check_inside(offset, bytes);
-    if (offset >= static_bytes_)
-        return dynamic_ + (offset - static_bytes_);
-    return swapped_in_ ? __start_shared_memory + offset
-                       : const_cast<unsigned char *>(saved_static_.data()) + offset;
+    return (offset < static_bytes_ && swapped_in_ ? __start_shared_memory : begin_) + offset;
 }
 
 std::uint32_t shared_address(const void *object, Site where) {
