@@ -17,7 +17,7 @@ constexpr std::uint32_t FIBER_POISON = 0x7fff7ffd;
 constexpr std::size_t FIBER_POISONED = 4096;
 
 struct Fiber {
-    jmp_buf registers; // while it does not run
+    jmp_buf registers; // while it does not run; on x86-64 eight words of its own order
 };
 
 // The stacks of up to `count` fibers, in one mapping. They are reused from cluster to cluster.
