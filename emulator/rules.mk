@@ -13,10 +13,11 @@ RUNG_WARN := -Wno-missing-field-initializers
 # access. Volatile reads have functions of their own: loops that read a flag are made of them. The
 # emulator's own cuda_runtime.h and the like are in include/toolkit, and the twins of
 # common/device come before it in the include path. No code needs floating-point exceptions:
-# -fno-trapping-math lets loops that convert numbers be vectorised.
+# -fno-trapping-math lets loops that convert numbers be vectorised. Some compilers define
+# _FORTIFY_SOURCE by themselves: fiber.cpp.
 EMULATOR_INCLUDE := -Icommon -Iemulator/include -isystem emulator/include/toolkit
 EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-math \
-    -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
+    -fno-tree-loop-distribute-patterns -U_FORTIFY_SOURCE $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
     --param=tsan-distinguish-volatile=1 \
@@ -42,7 +43,7 @@ keep_emulator_flags = $(call keep,$(BUILD)/emulator/flags,$(CXX) $(EMULATOR_FLAG
 # headers that they share. The sources of a group also share their anonymous namespaces. `often` is
 # what runs for each access, product or switch of threads; -O1 halves the time that the rest takes to
 # compile, and costs a run 2 to 4 %.
-EMULATOR_OFTEN := accesses bank_conflicts barriers cells clocks cp_async matrix_operand mbarrier mma \
+EMULATOR_OFTEN := accesses bank_conflicts barriers cells clocks cp_async fiber matrix_operand mbarrier mma \
     multiply operations order scheduler tma warp wgmma
 EMULATOR_SOURCES_often := $(EMULATOR_OFTEN:%=emulator/src/%.cpp)
 EMULATOR_SOURCES_rest := $(filter-out $(EMULATOR_SOURCES_often),$(wildcard emulator/src/*.cpp))

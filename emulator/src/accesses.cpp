@@ -1,9 +1,7 @@
 #include "accesses.h"
 
 #include "bank_conflicts.h"
-#include "counts.h"
 #include "global_memory.h"
-#include "global_writes.h"
 #include "machine.h"
 #include "operations.h"
 #include "strictness.h"

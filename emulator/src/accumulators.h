@@ -5,7 +5,7 @@
 #include "order.h"
 #include "emulator/site.h"
 #include "emulator/tensor_core.h"
-#include "wait_queue.h"
+#include "operations.h"
 
 #include <cstddef>
 #include <cstdint>

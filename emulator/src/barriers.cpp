@@ -1,11 +1,10 @@
 #include "emulator/barriers.h"
 
 #include "accesses.h"
-#include "counts.h"
 #include "machine.h"
 #include "emulator/warp.h"
 
-extern dim3 blockDim, gridDim;
+#include <algorithm>
 
 namespace emulator {
 
@@ -13,29 +12,24 @@ namespace {
 
 constexpr int ALL = ALL_THREADS; // NamedBarrier::expected
 
-// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
-void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
-    int waiting[LARGEST_BLOCK / WARP_LANES] = {};
-    for (const Thread *thread : queue.threads)
-        if (thread->cta == &cta)
-            ++waiting[thread->warp()];
-    if (last != nullptr && last->cta == &cta)
-        ++waiting[last->warp()];
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
-        if (waiting[warp] == 0)
-            continue;
-        int lanes = 0;
-        for (int lane = 0; lane < WARP_LANES; ++lane) {
-            const std::size_t number = static_cast<std::size_t>(warp * WARP_LANES + lane);
-            lanes += number < cta.threads.size() && !cta.threads[number].finished;
-        }
-        if (waiting[warp] == lanes)
-            accesses_warp_met(cta, warp);
-    }
-}
-
 // Of a warp, those that have not exited.
 std::uint32_t live_lanes(const Cta &cta, int warp) { return ~cta.warps[std::size_t(warp)].exited; }
+
+// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
+void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
+    std::uint32_t waiting[LARGEST_BLOCK / WARP_LANES] = {};
+    const auto add = [&](const Thread &thread) {
+        if (thread.cta == &cta)
+            waiting[thread.warp()] |= 1u << thread.lane();
+    };
+    for (const Thread *thread : queue.threads)
+        add(*thread);
+    if (last != nullptr)
+        add(*last);
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
+        if (waiting[warp] != 0 && waiting[warp] == live_lanes(cta, warp))
+            accesses_warp_met(cta, warp);
+}
 
 void end_phase(Phases &phases) {
     phases.next();
@@ -53,53 +47,59 @@ void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &d
     schedule_point();
 }
 
-int needed(const Cta &cta, const NamedBarrier &barrier) {
-    if (barrier.expected != ALL)
-        return barrier.expected;
-    int threads = 0;
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        threads += live_lanes(cta, warp) != 0 ? WARP_LANES : 0;
-    return threads;
+// Whether lanes of the warp have come and none is missing.
+bool has_arrived(const Cta &cta, const NamedBarrier &barrier, int warp) {
+    const std::uint32_t lanes = barrier.lanes[warp];
+    return lanes != 0 && (live_lanes(cta, warp) & ~lanes) == 0;
+}
+
+// The threads that count as arrived, and those that the phase waits for.
+struct Progress {
+    int arrived = 0, needed = 0;
+};
+Progress progress_of(const Cta &cta, const NamedBarrier &barrier) {
+    Progress sum;
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
+        sum.arrived += has_arrived(cta, barrier, warp) ? WARP_LANES : 0;
+        sum.needed += live_lanes(cta, warp) != 0 ? WARP_LANES : 0;
+    }
+    return {sum.arrived, barrier.expected == ALL ? sum.needed : barrier.expected};
 }
 
 // Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
 // nullptr if one exits.
 void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
-    if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
+    const auto [arrived, needed] = progress_of(cta, barrier);
+    if (arrived == 0 || arrived < needed)
         return;
     tell_warps_met(cta, barrier.waiting, last);
     barrier.expected = 0;
-    barrier.warps = 0;
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
+        if (has_arrived(cta, barrier, warp))
+            barrier.lanes[warp] = 0;
     end_phase(barrier);
-}
-
-// Counts a warp in, if none of its lanes is missing.
-void count_warp(Cta &cta, NamedBarrier &barrier, int warp, const Thread *last) {
-    std::uint32_t &lanes = barrier.lanes[warp];
-    if (lanes == 0 || (live_lanes(cta, warp) & ~lanes) != 0)
-        return;
-    lanes = 0;
-    barrier.warps |= 1u << warp;
-    barrier.arrived += WARP_LANES;
-    complete_if_full(cta, barrier, last);
 }
 
 std::string count_name(int expected) {
     return expected == ALL ? "all threads" : format("%d threads", expected);
 }
 
-void check_arguments(const Cta &cta, int id, int threads, Site where) {
-    const int warps = static_cast<int>(cta.warps.size());
+// A call on a named barrier begins. `what`: of an .aligned one; else nullptr.
+NamedBarrier &called(const char *what, int id, int threads, Site where) {
+    Cta &cta = *current->cta;
+    const int most = static_cast<int>(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
         fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), where,
              "called it here");
-    if (threads == ALL)
-        return;
-    if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
+    if (threads != ALL && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
         fail(Mistake::MISUSE,
              format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
                     threads, cta.threads.size()),
              where, "called it here");
+    if (what != nullptr)
+        warp_aligned(what, where);
+    schedule_point();
+    return cta.barriers[id];
 }
 
 // Counts the current thread in, and its vote.
@@ -128,7 +128,7 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote =
                     id),
              {note_at(thread, where, "arrived here")});
     const std::uint32_t own = 1u << thread.lane();
-    if ((barrier.warps >> warp & 1) != 0 || (barrier.lanes[warp] & own) != 0)
+    if ((barrier.lanes[warp] & own) != 0)
         fail(Mistake::MISUSE,
              format("warp %d arrives a second time in one phase of barrier %d, which waits for %s",
                     warp, id, count_name(barrier.expected).c_str()),
@@ -136,24 +136,24 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote =
     order::release(barrier.carrier(barrier.phase));
     barrier.votes[barrier.phase % 2] += vote;
     barrier.lanes[warp] |= own;
-    count_warp(cta, barrier, warp, &thread);
+    if (has_arrived(cta, barrier, warp))
+        complete_if_full(cta, barrier, &thread);
 }
 
 std::string describe(const Cta &cta, int id) {
     const NamedBarrier &barrier = cta.barriers[id];
-    std::string text = format("barrier %d: %d of %d threads have arrived", id, barrier.arrived,
-                              needed(cta, barrier));
+    const auto [arrived, needed] = progress_of(cta, barrier);
+    std::string text = format("barrier %d: %d of %d threads have arrived", id, arrived, needed);
     for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        if (barrier.lanes[warp] != 0)
+        if (barrier.lanes[warp] != 0 && !has_arrived(cta, barrier, warp))
             text += format(", and of warp %d lanes 0x%08x", warp, barrier.lanes[warp]);
     return text;
 }
 
 // Returns the votes of the phase.
-int sync(int id, int expected, Site where, bool vote = false) {
-    schedule_point();
+int sync(const char *what, int id, int expected, Site where, bool vote = false) {
+    NamedBarrier &barrier = called(what, id, expected, where);
     const Cta &cta = *current->cta;
-    NamedBarrier &barrier = current->cta->barriers[id];
     const std::uint64_t phase = barrier.phase;
     arrive(barrier, id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
@@ -171,31 +171,20 @@ void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
 } // namespace
 
 void named_barrier_sync(int id, int threads, Site where, bool aligned) {
-    check_arguments(*current->cta, id, threads, where);
-    if (aligned)
-        warp_aligned("a named barrier", where);
-    sync(id, threads, where);
+    sync(aligned ? "a named barrier" : nullptr, id, threads, where);
 }
 
 void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
-    check_arguments(*current->cta, id, threads, where);
-    if (aligned)
-        warp_aligned("a named barrier", where);
-    schedule_point();
-    arrive(current->cta->barriers[id], id, threads, where);
+    NamedBarrier &barrier = called(aligned ? "a named barrier" : nullptr, id, threads, where);
+    arrive(barrier, id, threads, where);
     schedule_point();
 }
 
 int barrier_sync_count(int id, int threads, bool predicate, Site where) {
-    check_arguments(*current->cta, id, threads, where);
-    warp_aligned("a barrier with a vote", where);
-    return sync(id, threads, where, predicate);
+    return sync("a barrier with a vote", id, threads, where, predicate);
 }
 
-void syncthreads(Site where) {
-    warp_aligned("__syncthreads", where);
-    sync(0, ALL, where);
-}
+void syncthreads(Site where) { sync("__syncthreads", 0, ALL, where); }
 
 void cluster_arrive(Site where, bool relaxed, bool aligned) {
     Thread &thread = *current;
@@ -231,28 +220,13 @@ void cluster_wait(Site where, bool aligned) {
 }
 
 void barriers_thread_exits(Cta &cta) {
-    for (NamedBarrier &barrier : cta.barriers) {
-        count_warp(cta, barrier, current->warp(), nullptr);
-        if (barrier.expected == ALL)
+    for (NamedBarrier &barrier : cta.barriers)
+        if (barrier.expected != 0)
             complete_if_full(cta, barrier, nullptr);
-    }
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts
     complete_cluster_if_full(cluster, nullptr);
-}
-
-// Clusters run beside each other where threads wait in loops, so this is one.
-void grid_sync(Site where) {
-    static Phases grid;
-    const std::uint64_t threads = volume(gridDim) * volume(blockDim);
-    const std::uint64_t phase = grid.phase;
-    order::release(grid.carrier(phase));
-    if (std::uint64_t(++grid.arrived) == threads)
-        grid.next();
-    while (grid.phase == phase)
-        may_spin(&grid.phase, where);
-    order::acquire(grid.carrier(phase));
 }
 
 } // namespace emulator

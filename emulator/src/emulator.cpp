@@ -1,55 +1,130 @@
+// What a launch did, as the harness sees it: counts, the output, and the operations for a trace.
 #include "emulator/emulator.h"
 
 #include "accesses.h"
-#include "counts.h"
 #include "machine.h"
-#include "global_writes.h"
-#include "policy.h"
-#include "emulator/report.h"
+#include "operations.h"
+#include "emulator/runtime.h"
 
 #include <algorithm>
 #include <vector>
 
-using emulator::counts;
+namespace emulator {
 
-const char *const *emulator_policies(void) {
-    static const std::vector<const char *> names = [] {
-        std::vector<const char *> made;
-        for (const std::string &name : emulator::fixed_policy_names())
-            made.push_back(name.c_str());
-        made.push_back("random");
-        made.push_back(nullptr);
-        return made;
-    }();
-    return names.data();
+Counts counts{};
+
+// ---------------------------------------------------------------------------- the output
+
+namespace {
+
+constexpr std::size_t ELEMENT = 2; // bytes per entry of `written`: of an element at least
+
+// The writer, without pointers that may be invalid when the report is made.
+struct OutputWriter {
+    int thread, cta, cluster;
+    Origin where;
+
+    bool operator==(const OutputWriter &) const = default;
+};
+
+const char *output = nullptr;
+std::vector<std::uint32_t> written; // per element: number of its writer, from 1 on; 0: none yet
+std::vector<OutputWriter> writers;
+
+Note note_of(const OutputWriter &writer, const char *did) {
+    return note_at(writer.where, format("thread %d of CTA %d of cluster %d %s", writer.thread,
+                                        writer.cta, writer.cluster, did));
 }
 
-size_t emulator_fixed_policies(void) { return emulator::fixed_policy_names().size(); }
+} // namespace
 
-bool emulator_choose_policy(const char *name, uint64_t seed) {
-    return emulator::choose_policy(name, seed);
+void counts_reset() {
+    counts = {};
+    std::fill(written.begin(), written.end(), 0);
+    writers.clear();
 }
 
-void emulator_report_prefix(const char *prefix) { emulator::set_report_prefix(prefix); }
+void output_written(const Thread &thread, const void *address, std::size_t bytes,
+                    const Origin &where) {
+    const std::ptrdiff_t offset = static_cast<const char *>(address) - output;
+    const std::size_t begin = static_cast<std::size_t>(offset) / ELEMENT;
+    if (offset < 0 || begin >= written.size() || bytes == 0)
+        return;
+    const OutputWriter writer = {thread.number, thread.cta->rank, thread.cta->cluster->index,
+                                 where};
+    if (writers.empty() || writers.back() != writer)
+        writers.push_back(writer);
+    const auto from = written.begin() + std::ptrdiff_t(begin);
+    const auto to =
+        from + std::ptrdiff_t(std::min((bytes + ELEMENT - 1) / ELEMENT, written.size() - begin));
+    const auto again = std::find_if(from, to, [](std::uint32_t number) { return number != 0; });
+    if (again != to)
+        fail(Mistake::HAZARD,
+             format("the launch writes the output at offset %td twice",
+                    (again - written.begin()) * std::ptrdiff_t(ELEMENT)),
+             {note_of(writer, "wrote it here"),
+              note_of(writers[*again - 1], "had written it here")});
+    std::fill(from, to, static_cast<std::uint32_t>(writers.size()));
+}
+
+// ---------------------------------------------------------------------------- steps
+
+namespace {
+
+std::uint32_t steps = 0;
+emulator_listener listener = nullptr;
+void *listener_context = nullptr;
+
+// A shared address, or 0 for nothing.
+std::uint32_t address_of(std::uint32_t offset) {
+    return offset == Operation::NOWHERE ? 0 : SHARED_BASE + offset;
+}
+
+} // namespace
+
+std::uint32_t next_step() { return ++steps; }
+
+std::uint32_t last_step() { return steps; }
+
+bool is_shared(const void *address) { return current->cta->shared.contains(address); }
+
+void start_operation(Operation &operation) {
+    if (operation.kind != OperationKind::COPY)
+        operation.started = next_step();
+}
+
+void tell_operation(const Operation &operation) {
+    if (listener == nullptr || operation.kind == OperationKind::COPY)
+        return;
+    const uint3 &cta = operation.cta->block_index;
+    const emulator_operation told = {.kind = static_cast<emulator_operation_kind>(operation.kind),
+                                     .cta = {cta.x, cta.y, cta.z},
+                                     .is_own = operation.issuer->cta == operation.cta,
+                                     .warp = operation.issuer->warp(),
+                                     .started = operation.started,
+                                     .happened = next_step(),
+                                     .tile = address_of(operation.tile),
+                                     .barrier = address_of(operation.barrier)};
+    listener(&told, listener_context);
+}
+
+} // namespace emulator
 
 void emulator_watch_output(const void *begin, size_t bytes) {
-    emulator::output_watch(begin, bytes);
+    emulator::output = static_cast<const char *>(begin);
+    emulator::written.assign((bytes + emulator::ELEMENT - 1) / emulator::ELEMENT, 0);
 }
 
-void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
-    emulator::order::begin_on(stream, false);
-    emulator::access_global(begin, bytes, {true, emulator::Site{}});
-    emulator::order::end_work();
+void emulator_listen(emulator_listener listener, void *context) {
+    emulator::listener = listener;
+    emulator::listener_context = context;
 }
 
-void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {
-    emulator::on_progress(progress);
-}
-
-void emulator_get_counts(emulator_counts *c) {
-    const double samples = static_cast<double>(std::max<uint64_t>(counts.ring_ahead_samples, 1));
-    *c = counts;
-    c->ring_ahead_mean = static_cast<double>(counts.ring_ahead_sum) / samples;
+void emulator_get_counts(emulator_counts *counts) {
+    const emulator::Counts &all = emulator::counts;
+    const double samples = static_cast<double>(std::max<uint64_t>(all.ring_ahead_samples, 1));
+    *counts = all;
+    counts->ring_ahead_mean = static_cast<double>(all.ring_ahead_sum) / samples;
 }
 
 size_t emulator_get_access_sites(emulator_access_site *sites, size_t most) {

@@ -1,9 +1,10 @@
-// Fibers: functions with their own stacks that switch to each other. A switch is a few instructions
-// on x86-64 and arm64, and ucontext elsewhere (-DEMULATOR_UCONTEXT forces it).
+// Fibers: functions with their own stacks that switch to each other.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include <setjmp.h>
 
 namespace emulator {
 
@@ -16,24 +17,21 @@ constexpr std::uint32_t FIBER_POISON = 0x7fff7ffd;
 constexpr std::size_t FIBER_POISONED = 4096;
 
 struct Fiber {
-    void *stack_pointer = nullptr; // while it does not run; a ucontext_t * in the portable version
+    jmp_buf registers; // while it does not run; on x86-64 eight words of its own order
 };
 
 // The stacks of up to `count` fibers, in one mapping. They are reused from cluster to cluster.
 // Ends the program with a message if the memory cannot be had.
 void fiber_stacks_reserve(int count);
 
-// The lowest address of stack number `index`, and the address past its end. Addresses between are
-// variables of that fiber.
-const char *fiber_stack_begin(int index);
+// The address past the end of stack number `index`. Addresses below are variables of that fiber.
 const char *fiber_stack_end(int index);
 
 // The number of the stack that `address` lies on, or -1.
 int fiber_stack_of(const void *address);
 
 // Makes a fiber that starts in entry() when it is first switched to, on stack number `index`.
-// entry() must never return: it ends with a switch away. The upper FIBER_POISONED bytes of the
-// stack are FIBER_POISON.
+// entry() must never return: it ends with a switch away.
 void fiber_create(Fiber &fiber, int index, void (*entry)());
 
 // Saves the running fiber in `from` and continues `to`.

@@ -5,11 +5,8 @@
 #include "strictness.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <map>
-#include <vector>
 #include <cstring>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,147 +20,127 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t MARGIN = 64 * 1024; // without access, on either side
+constexpr int FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 struct Allocation {
-    std::uintptr_t begin;
+    const char *begin;
     std::size_t bytes;
-    bool live;
-    bool managed;
+    Kind kind;
+    bool live = true;
+
+    bool contains(const void *address) const {
+        return std::size_t(static_cast<const char *>(address) - begin) < bytes;
+    }
 };
 
-std::vector<Allocation> allocations; // by address
-std::size_t last_found = 0;          // most accesses hit the one that the last one hit
+constinit std::vector<Allocation> allocations; // by address; host code may run before main()
+std::size_t last_found = 0;                    // most accesses hit the one that the last one hit
+Allocation parameters{};
 
-std::map<std::uintptr_t, std::size_t> page_locked; // bytes by their begin
-struct {
-    std::uintptr_t begin;
-    std::size_t bytes;
-} parameters;
-
-std::uintptr_t number_of(const void *address) { return reinterpret_cast<std::uintptr_t>(address); }
-
-std::size_t usable_bytes(std::size_t bytes) {
+std::size_t whole_pages(std::size_t bytes) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     return (bytes + page - 1) / page * page;
 }
 
 // The allocation that the address lies in or beside; nullptr for none. Their margins are as wide as
 // what counts as beside, so that there is at most one.
-const Allocation *find(std::uintptr_t address) {
-    if (last_found < allocations.size() &&
-        address - allocations[last_found].begin < allocations[last_found].bytes)
+const Allocation *find(const void *pointer) {
+    if (last_found < allocations.size() && allocations[last_found].contains(pointer))
         return &allocations[last_found];
+    const char *const address = static_cast<const char *>(pointer);
     const auto behind =
-        std::upper_bound(allocations.begin(), allocations.end(), address + MARGIN,
-                         [](std::uintptr_t value, const Allocation &a) { return value < a.begin; });
-    if (behind == allocations.begin())
-        return nullptr;
-    const Allocation &found = behind[-1];
-    if (address >= found.begin + found.bytes + MARGIN)
+        std::ranges::upper_bound(allocations, address + MARGIN, {}, &Allocation::begin);
+    if (behind == allocations.begin() || address >= behind[-1].begin + behind[-1].bytes + MARGIN)
         return nullptr;
     last_found = static_cast<std::size_t>(behind - 1 - allocations.begin());
-    return &found;
+    return &allocations[last_found];
 }
 
 } // namespace
 
-void *global_allocate(std::size_t bytes, bool managed) {
-    if (bytes == 0 || bytes > SIZE_MAX / 2)
-        return nullptr;
-    const std::size_t usable = usable_bytes(bytes);
-    void *mapping = mmap(nullptr, usable + 2 * MARGIN, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+void *map_between_margins(std::size_t bytes) {
+    const std::size_t usable = whole_pages(bytes);
+    void *mapping = mmap(nullptr, usable + 2 * MARGIN, PROT_NONE, FLAGS, -1, 0);
     if (mapping == MAP_FAILED)
         return nullptr;
     char *begin = static_cast<char *>(mapping) + MARGIN;
-    if (mprotect(begin, usable, PROT_READ | PROT_WRITE) != 0) {
-        munmap(mapping, usable + 2 * MARGIN);
+    if (usable == 0 || mprotect(begin, usable, PROT_READ | PROT_WRITE) == 0)
+        return begin;
+    unmap_between_margins(begin, bytes);
+    return nullptr;
+}
+
+void unmap_between_margins(void *begin, std::size_t bytes) {
+    munmap(static_cast<char *>(begin) - MARGIN, whole_pages(bytes) + 2 * MARGIN);
+}
+
+void *global_allocate(std::size_t bytes, Kind kind) {
+    void *begin = bytes > 0 && bytes <= SIZE_MAX / 2 ? map_between_margins(bytes) : nullptr;
+    if (begin == nullptr)
         return nullptr;
-    }
     std::memset(begin, POISON, bytes);
-    const Allocation made = {number_of(begin), bytes, true, managed};
-    allocations.insert(std::upper_bound(allocations.begin(), allocations.end(), made,
-                                        [](const Allocation &a, const Allocation &b) {
-                                            return a.begin < b.begin;
-                                        }),
+    const Allocation made = {static_cast<char *>(begin), bytes, kind};
+    allocations.insert(std::ranges::upper_bound(allocations, made.begin, {}, &Allocation::begin),
                        made);
     last_found = 0;
     return begin;
 }
 
-bool global_free(void *begin) {
+bool global_free(void *begin, bool page_locked) {
     for (Allocation &a : allocations) {
-        if (a.begin != number_of(begin) || !a.live)
+        if (a.begin != begin || !a.live || (a.kind == Kind::PAGE_LOCKED) != page_locked)
             continue;
         a.live = false;
         // The pages go, the addresses stay taken.
-        mmap(begin, usable_bytes(a.bytes), PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(begin, whole_pages(a.bytes), PROT_NONE, FLAGS | MAP_FIXED, -1, 0);
         return true;
     }
     return false;
 }
 
-void *host_allocate(std::size_t bytes) {
-    void *begin = std::malloc(bytes);
-    if (begin != nullptr)
-        page_locked[number_of(begin)] = bytes;
-    return begin;
-}
-
-void host_free(void *begin) {
-    page_locked.erase(number_of(begin));
-    std::free(begin);
-}
-
 void set_parameters(const void *begin, std::size_t bytes) {
-    parameters = {number_of(begin), bytes};
+    parameters = {static_cast<const char *>(begin), bytes, Kind::MANAGED};
 }
 
 bool is_device_memory(const void *address) {
-    const Allocation *found = find(number_of(address));
-    return found != nullptr && !found->managed;
+    const Allocation *found = find(address);
+    return found != nullptr && found->kind == Kind::DEVICE;
 }
 
 bool is_page_locked(const void *address) {
-    if (page_locked.empty()) // also before it is constructed
-        return false;
-    const auto behind = page_locked.upper_bound(number_of(address));
-    return behind != page_locked.begin() &&
-           number_of(address) < std::prev(behind)->first + std::prev(behind)->second;
+    const Allocation *found = find(address);
+    return found != nullptr && found->kind == Kind::PAGE_LOCKED && found->live &&
+           found->contains(address);
 }
 
 bool is_host_memory(const void *address) {
-    const std::uintptr_t number = number_of(address);
-    if (!translated_program || (address >= __executable_start && address < _end) ||
-        fiber_stack_of(address) >= 0 || find(number) != nullptr ||
-        number - parameters.begin < parameters.bytes)
-        return false;
-    return !is_page_locked(address);
+    const bool is_variable = address >= __executable_start && address < _end;
+    return translated_program && !is_variable && fiber_stack_of(address) < 0 &&
+           global_place(address, 1) == GlobalPlace::ELSEWHERE && !is_page_locked(address) &&
+           !parameters.contains(address);
 }
 
 GlobalPlace global_place(const void *address, std::size_t bytes) {
-    const std::uintptr_t first = number_of(address);
-    const Allocation *found = find(first);
-    if (found == nullptr)
+    const Allocation *found = find(address);
+    if (found == nullptr || found->kind == Kind::PAGE_LOCKED)
         return GlobalPlace::ELSEWHERE;
     if (!found->live)
         return GlobalPlace::FREED;
-    const bool inside = first >= found->begin && first + bytes <= found->begin + found->bytes;
-    return inside ? GlobalPlace::INSIDE : GlobalPlace::OUTSIDE;
+    const std::size_t offset = std::size_t(static_cast<const char *>(address) - found->begin);
+    return offset <= found->bytes && bytes <= found->bytes - offset ? GlobalPlace::INSIDE
+                                                                    : GlobalPlace::OUTSIDE;
 }
 
 std::ptrdiff_t global_offset(const void *address) {
-    const Allocation *found = find(number_of(address));
-    return found != nullptr ? static_cast<std::ptrdiff_t>(number_of(address) - found->begin) : 0;
+    const Allocation *found = find(address);
+    return found != nullptr ? static_cast<const char *>(address) - found->begin : 0;
 }
 
 std::string global_mistake(const char *access, const void *address, std::size_t bytes) {
     if (global_place(address, bytes) == GlobalPlace::FREED)
         return format("%s global memory that was freed", access);
     return format("%s %zu bytes at offset %td of an allocation of %zu bytes", access, bytes,
-                  global_offset(address), find(number_of(address))->bytes);
+                  global_offset(address), find(address)->bytes);
 }
 
 void check_global(const void *begin, std::size_t bytes, const char *copy, Site where) {

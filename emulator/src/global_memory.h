@@ -9,24 +9,26 @@
 
 namespace emulator {
 
-// Allocates memory that kernels may access, at least 256-byte aligned; nullptr if there is none
-// left. Every byte is POISON, so that what was never written is a NaN in each floating point
-// format. `managed`: the host may access it, too.
-constexpr unsigned char POISON = 0xff;
-void *global_allocate(std::size_t bytes, bool managed = false);
+// Bytes with MARGIN bytes without access on either side; nullptr if there are none left.
+constexpr std::size_t MARGIN = 64 * 1024;
+void *map_between_margins(std::size_t bytes);
+void unmap_between_margins(void *begin, std::size_t bytes);
 
-// Page-locked host memory, which kernels may access, too.
-void *host_allocate(std::size_t bytes);
-void host_free(void *begin);
+// Memory that kernels may access, at least 256-byte aligned: cudaMalloc's, cudaMallocManaged's or
+// cudaMallocHost's, of which host code may not access the first. nullptr if there is none left.
+// Every byte is POISON, so that what was never written is a NaN in each floating point format.
+enum class Kind { DEVICE, MANAGED, PAGE_LOCKED };
+constexpr unsigned char POISON = 0xff;
+void *global_allocate(std::size_t bytes, Kind kind = Kind::DEVICE);
 
 // Frees it. Its addresses are never used again. False if it is none, or was freed before.
-bool global_free(void *begin);
+bool global_free(void *begin, bool page_locked = false);
 
 enum class GlobalPlace {
     INSIDE,
     OUTSIDE, // outside an allocation, but so near that it must be meant
     FREED,
-    ELSEWHERE // not global memory
+    ELSEWHERE // not global memory; also page-locked
 };
 
 // What [address, address + bytes) is.

@@ -2,23 +2,18 @@
 
 #include "accesses.h"
 #include "emulator/barriers.h"
-#include "counts.h"
 #include "emulator/mbarrier.h"
 #include "operations.h"
 #include "strictness.h"
-#include "global_writes.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
 
 #include <algorithm>
 
-extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
 namespace emulator {
-
-Counts counts{};
 
 namespace {
 
@@ -27,10 +22,6 @@ const std::function<void()> *kernel_body = nullptr;
 // The place of element `index` in a box, x fastest.
 uint3 place_in(const dim3 &box, unsigned index) {
     return {index % box.x, index / box.x % box.y, index / (box.x * box.y)};
-}
-
-int stack_of(const Thread &thread) {
-    return thread.cta->slot * static_cast<int>(thread.cta->threads.size()) + thread.number;
 }
 
 // Some thread of the CTA has to be after every use; a relaxed barrier of the cluster suffices.
@@ -45,13 +36,11 @@ void check_peers_done(Cta &cta) {
 }
 
 void check_operations_done(const Cta &cta) {
-    const Operation *operation = pending_on(cta);
-    if (operation == nullptr)
-        return;
-    fail_unless_allowed(
-        "early-exit", Mistake::LIFETIME,
-        format("CTA %d exits while a %s still uses its shared memory", cta.rank, operation->name),
-        {note_at(*operation->issuer, operation->site, "started it here")});
+    if (const Operation *operation = pending_on(cta))
+        fail_unless_allowed("early-exit", Mistake::LIFETIME,
+                            format("CTA %d exits while a %s still uses its shared memory", cta.rank,
+                                   operation->name),
+                            {note_at(*operation->issuer, operation->site, "started it here")});
 }
 
 // What the current thread does after the kernel's end.
@@ -82,58 +71,47 @@ void run_thread() {
     leave_for_good();
 }
 
-void make_thread(Cta &cta, Thread &thread, int number, const dim3 &block) {
+void make_thread(Cta &cta, int number, const dim3 &block) {
+    Thread &thread = cta.threads[std::size_t(number)];
     thread.cta = &cta;
     thread.number = number;
     thread.index = place_in(block, static_cast<unsigned>(number));
-    thread.context = order::make_thread(number, cta.rank, static_cast<int>(volume(block)));
-    const int stack = stack_of(thread);
-    fiber_create(thread.fiber, stack, run_thread);
+    thread.context = order::make_thread(number, cta.rank, cta.unfinished);
+    fiber_create(thread.fiber, cta.slot * cta.unfinished + number, run_thread);
     make_runnable(thread);
 }
 
-void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Grid &grid) {
+void make_cta(Cta &cta, const Grid &grid) {
     const int threads = static_cast<int>(volume(grid.block));
-    cta.cluster = &cluster;
-    cta.rank = rank;
-    cta.block_index = block_index;
     cta.unfinished = threads;
     cta.threads.resize(threads);
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
     if (threads % WARP_LANES != 0)
         cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
-    cta.aligned.resize(cta.warps.size());
     cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     for (Warpgroup &warpgroup : cta.warpgroups)
         warpgroup.cta = &cta;
     cta.shared.create(cta, grid.dynamic_shared);
     for (int number = 0; number < threads; ++number)
-        make_thread(cta, cta.threads[number], number, grid.block);
+        make_thread(cta, number, grid.block);
 }
 
-void make_cluster(Cluster &cluster, int index, int count, int slot, const Grid &grid) {
+void make_cluster(Cluster &cluster, int slot, const Grid &grid) {
     const dim3 &size = grid.cluster;
     const dim3 clusters(grid.grid.x / size.x, grid.grid.y / size.y, grid.grid.z / size.z);
-    const uint3 place = place_in(clusters, static_cast<unsigned>(index));
-    cluster.index = index;
-    cluster.count = count;
-    for (unsigned rank = 0; rank < volume(size); ++rank) {
-        const uint3 in_cluster = place_in(size, rank);
-        const uint3 block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
-                                   place.z * size.z + in_cluster.z};
-        cluster.ctas.push_back(std::make_unique<Cta>());
-        cluster.ctas.back()->slot = slot * static_cast<int>(volume(size)) + static_cast<int>(rank);
-        make_cta(cluster, *cluster.ctas.back(), static_cast<int>(rank), block_index, grid);
-    }
-    cluster.unfinished = static_cast<int>(volume(size) * volume(grid.block));
-}
-
-void destroy_cluster(Cluster &cluster) {
-    for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
-        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
-            accesses_warp_met(*cta, static_cast<int>(warp));
-        cta->shared.destroy();
+    const uint3 place = place_in(clusters, static_cast<unsigned>(cluster.index));
+    const int ctas = static_cast<int>(volume(size));
+    for (int rank = 0; rank < ctas; ++rank) {
+        const uint3 in_cluster = place_in(size, static_cast<unsigned>(rank));
+        Cta &cta = *cluster.ctas.emplace_back(std::make_unique<Cta>());
+        cta.cluster = &cluster;
+        cta.rank = rank;
+        cta.slot = slot * ctas + rank;
+        cta.block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
+                           place.z * size.z + in_cluster.z};
+        make_cta(cta, grid);
+        cluster.unfinished += cta.unfinished;
     }
 }
 
@@ -143,6 +121,12 @@ const Grid *running_grid = nullptr;
 int clusters_begun = 0;
 int clusters_in_grid = 0;
 constexpr std::size_t MOST_STACKS = 16 * 1024; // each is two mappings, of which Linux allows 65530
+
+auto current_slot() {
+    return std::ranges::find(running, current_cluster, &std::unique_ptr<Cluster>::get);
+}
+
+bool is_begun(const std::unique_ptr<Cluster> &cluster) { return cluster != nullptr; }
 
 // The next cluster begins, as the current one. False if there is none or no room for it.
 bool begin_cluster() {
@@ -155,9 +139,11 @@ bool begin_cluster() {
     const Grid &grid = *running_grid;
     *slot = std::make_unique<Cluster>();
     Cluster &cluster = **slot;
+    cluster.index = index;
+    cluster.count = clusters_in_grid;
     current_cluster = &cluster;
     order::begin_cluster(index, clusters_in_grid, int(volume(grid.cluster) * volume(grid.block)));
-    make_cluster(cluster, index, clusters_in_grid, int(slot - running.begin()), grid);
+    make_cluster(cluster, int(slot - running.begin()), grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
     counts.threads += static_cast<std::uint64_t>(cluster.unfinished);
@@ -167,45 +153,123 @@ bool begin_cluster() {
 // The current cluster's threads have exited.
 void end_cluster() {
     complete_all();
-    destroy_cluster(*current_cluster);
-    for (std::unique_ptr<Cluster> &cluster : running)
-        if (cluster.get() == current_cluster)
-            cluster.reset();
-    current_cluster = nullptr;
-    for (const std::unique_ptr<Cluster> &cluster : running)
-        if (cluster != nullptr)
-            current_cluster = cluster.get();
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
+        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
+            accesses_warp_met(*cta, static_cast<int>(warp));
+    }
+    current_slot()->reset();
+    const auto other = std::find_if(running.rbegin(), running.rend(), is_begun);
+    current_cluster = other != running.rend() ? other->get() : nullptr;
 }
 
 } // namespace
 
-std::string clusters_beside() {
-    const auto others = std::count_if(running.begin(), running.end(), [](const auto &cluster) {
-        return cluster != nullptr && cluster.get() != current_cluster;
-    });
-    return others == 0 ? ""
-                       : format("%d clusters run beside this one, and %d have not begun",
-                                static_cast<int>(others), clusters_in_grid - clusters_begun);
-}
-
 void run_another_cluster() {
     if (begin_cluster())
         return;
-    std::size_t slot = 0;
-    while (running[slot].get() != current_cluster)
-        ++slot;
-    do
-        slot = (slot + 1) % running.size();
-    while (running[slot] == nullptr);
-    current_cluster = running[slot].get();
+    const auto next = current_slot() + 1;
+    const auto other = std::find_if(next, running.end(), is_begun);
+    current_cluster =
+        (other != running.end() ? other : std::ranges::find_if(running, is_begun))->get();
 }
+
+// Clusters run beside each other where threads wait in loops, so this is one.
+void grid_sync(Site where) {
+    static Phases grid;
+    const std::uint64_t threads = volume(gridDim) * volume(blockDim);
+    const std::uint64_t phase = grid.phase;
+    order::release(grid.carrier(phase));
+    if (std::uint64_t(++grid.arrived) == threads)
+        grid.next();
+    while (grid.phase == phase)
+        may_spin(&grid.phase, where);
+    order::acquire(grid.carrier(phase));
+}
+
+// ---------------------------------------------------------------------------- deadlocks
+
+namespace {
+
+// Threads of a CTA that wait at the same place for the same.
+struct Group {
+    Origin where;
+    std::string missing;
+    std::vector<int> threads;
+};
+
+std::vector<Group> waiting_in(const Cta &cta) {
+    std::vector<Group> groups;
+    for (const Thread &thread : cta.threads) {
+        if (thread.finished)
+            continue;
+        const Origin where = thread.wait.where;
+        const std::string missing = thread.wait.describe(thread.wait.missing);
+        auto group = std::ranges::find_if(groups, [&](const Group &known) {
+            return known.where == where && known.missing == missing;
+        });
+        if (group == groups.end())
+            group = groups.insert(group, {where, missing, {}});
+        group->threads.push_back(thread.number);
+    }
+    return groups;
+}
+
+// "0 to 31, 64": numbers that follow each other are one range; after a few ranges "...".
+std::string ranges_of(const std::vector<int> &numbers) {
+    constexpr int MOST_RANGES = 4;
+    std::string text;
+    int ranges = 0;
+    for (std::size_t first = 0, last; first < numbers.size(); first = last + 1) {
+        last = first;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+            ++last;
+        text += first == 0 ? "" : ", ";
+        if (ranges++ == MOST_RANGES)
+            return text + "...";
+        text += std::to_string(numbers[first]);
+        if (last > first)
+            text += " to " + std::to_string(numbers[last]);
+    }
+    return text;
+}
+
+Note note_on(const Group &group, const Cta &cta) {
+    const std::vector<int> &threads = group.threads;
+    const std::string who = threads.size() == 1
+                                ? format("thread %d of CTA %d", threads.front(), cta.rank)
+                                : format("%zu threads of CTA %d (%s)", threads.size(), cta.rank,
+                                         ranges_of(threads).c_str());
+    return note_at(group.where, who + ": " + group.missing);
+}
+
+} // namespace
+
+void fail_with_deadlock(const Cluster &cluster) {
+    std::vector<Note> notes;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
+        for (const Group &group : waiting_in(*cta))
+            notes.push_back(note_on(group, *cta));
+        if (cta->exited())
+            notes.push_back({format("CTA %d has exited", cta->rank), "", 0});
+    }
+    const auto idle = std::count(running.begin(), running.end(), nullptr);
+    if (const int others = static_cast<int>(running.size() - idle) - 1; others > 0)
+        notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
+                                clusters_in_grid - clusters_begun),
+                         "", 0});
+    fail(Mistake::DEADLOCK,
+         !anything_pending() ? "no thread can go on and nothing is in flight"
+                              : "no thread can go on, and nothing in flight can complete",
+         notes);
+}
+
+// ----------------------------------------------------------------------------
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     if (current_cluster != nullptr)
         fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
-    counts = {};
+    counts_reset();
     accesses_reset();
-    output_launch();
     kernel_body = &body;
     blockDim = grid.block;
     gridDim = grid.grid;

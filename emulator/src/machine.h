@@ -18,7 +18,6 @@
 #include "emulator/mbarrier.h"
 #include "emulator/report.h"
 #include "shared_memory.h"
-#include "wait_queue.h"
 
 #include <vector_types.h>
 
@@ -49,7 +48,7 @@ struct Wait {
     const void *missing = nullptr;
 };
 
-// Reads of the last few addresses that other threads may write, in a loop perhaps: spins.cpp.
+// Reads of the last few addresses that other threads may write, in a loop perhaps: may_spin().
 struct Spin {
     const void *read[4] = {};
     unsigned next = 0; // the oldest of them
@@ -115,40 +114,42 @@ struct Phases {
 // A barrier of the CTA: bar.sync with this id (0 is __syncthreads). It counts warps, as 32 threads
 // each, once the last lane that has not exited arrives. (PTX ISA: barrier{.cta}.)
 struct NamedBarrier : Phases {
-    int expected = 0;        // as given by the first thread of this phase; 0: none has come yet
-    Site site{};             // of the first thread of this phase
-    int votes[2] = {};       // threads with the predicate of barrier.red, in even and odd phases
-    std::uint32_t warps = 0; // that have arrived in this phase, and
-    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of the others
+    int expected = 0;  // as given by the first thread of this phase; 0: none has come yet
+    Site site{};       // of the first thread of this phase
+    int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
+    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of each warp, that have arrived
 };
 
 // What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
 struct Rendezvous : Phases {
-    const char *what = nullptr;
-    std::uint32_t mask = 0;  // the lanes that take part
+    // What all of them call.
+    struct Call {
+        const char *what = nullptr;
+        std::uint32_t mask = 0;                   // the lanes that take part
+        void (*work)(void **arguments) = nullptr; // nullptr: __syncwarp, which orders memory
+        bool exited_may_miss = true;              // lanes of the mask that have exited do not count
+    };
+    Call call;
     std::uint32_t lanes = 0; // the lanes that have arrived; 0: it is not in use
     int leaving = 0;         // lanes that have not gone on since the last phase ended
     void *argument[WARP_LANES] = {};
-    void (*work)(void **arguments) = nullptr;
-    bool exited_may_miss = false; // lanes of the mask that have exited do not count
+};
+
+// An .aligned instruction of a warp.
+struct AlignedCall {
+    const char *what;
+    Site site;
+    int lane; // the first one to come
+    int lanes;
 };
 
 struct Warp {
     std::uint32_t exited = 0; // lanes; also those that the CTA does not have
     std::vector<std::unique_ptr<Rendezvous>> meetings;
-};
-
-// The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
-// on: each lane has to execute the same ones.
-struct AlignedCalls {
-    struct Call {
-        const char *what;
-        Site site;
-        int lane; // the first one to come
-        int lanes;
-    };
-    std::uint64_t first = 0;
-    std::vector<Call> calls; // that some lane has not executed yet
+    // Of the .aligned instructions, which each lane has to execute in the same order, those that
+    // some lane has not executed yet, and the number of the first of them.
+    std::vector<AlignedCall> aligned;
+    std::uint64_t first_aligned = 0;
 };
 
 // The last use of a CTA's shared memory by an agent of another CTA.
@@ -177,7 +178,6 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
-    std::vector<AlignedCalls> aligned;    // one per warp
     std::vector<OpenAccesses> accesses;   // the same
     std::shared_ptr<Mbarriers> mbarriers; // nullptr: there has been none
     std::vector<Warpgroup> warpgroups;    // accumulators.h; one per whole warpgroup
@@ -204,7 +204,7 @@ struct Cluster : Phases {
 // Threads, CTAs or clusters of a launch.
 inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
 
-// The configuration of a launch that CUDA would start (launch.cpp).
+// The configuration of a launch that CUDA would start (runtime.cpp).
 struct Grid {
     dim3 grid, block, cluster;
     std::size_t dynamic_shared = 0; // bytes
@@ -216,15 +216,25 @@ struct Grid {
 // A deadlock, a hazard or a lifetime error ends the program with a report (report.h).
 void run_grid(const Grid &grid, const std::function<void()> &body);
 
-// The thread that runs, and what it belongs to. nullptr while no thread runs: in an operation that
-// the scheduler completes.
+// The thread that runs; nullptr while none does: in an operation that the scheduler completes.
 extern Thread *current;
 // The cluster that runs; nullptr outside of run_grid.
 extern Cluster *current_cluster;
 
-// Multiprocessors of the emulated device: the occupancy functions report this many CTAs, and half
-// this many clusters of two, as resident at once.
-constexpr int MULTIPROCESSORS = 4;
+// What a launch did: the running one, or else the last one.
+struct Counts : emulator_counts {
+    std::uint64_t ring_ahead_sum, ring_ahead_samples; // of ring_ahead_mean
+};
+extern Counts counts;
+
+// A launch begins: it has done nothing, nor written anything of the output that the host watches.
+void counts_reset();
+
+// The thread has written these bytes, by a store or a plain access. HAZARD if the launch had
+// written an element of the output among them before: that is work done twice, if the values are
+// the same, or depends on the order of the two stores.
+void output_written(const Thread &thread, const void *address, std::size_t bytes,
+                    const Origin &where);
 
 // Switches from the current thread to others, until it is picked again: it must have been queued
 // somewhere.
@@ -277,8 +287,6 @@ void let_others_run();
 // that changes nothing. If it has just read the same, others go first; a loop that no thread can
 // end is a deadlock.
 void may_spin(const void *address, Origin where);
-// Whether it waits in such a loop.
-bool is_spinning(const Thread &thread);
 // The thread writes memory that others may read: if it was in such a loop, that has ended.
 void spinning_thread_writes(Thread &thread);
 // Threads that have timed out may be waiting for this.
@@ -288,22 +296,16 @@ void something_happened();
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
 void peer_uses(Cta &cta, Site where);
 
-// The function to which run_grid reports its progress, about ten times a second: the part of the
-// grid that is done, 0 to 1, and the tensor cores' multiply-adds so far. nullptr: none.
-void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
-
 // The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
 void check_register_changes(const Cta &cta);
 
-// Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
-// deadlock.cpp, which says why none can. Runs the threads of the current cluster, one at a time,
+// Between grid.cpp, which makes the threads, ends them and says why none can go on, and
+// scheduler.cpp, which lets them run. Runs the threads of the current cluster, one at a time,
 // until all have exited; if they wait for other clusters, these run in between and one of them, the
 // current one then, may come first. Pending operations may remain.
 void run_threads();
 // Makes another cluster the current one: of those that run or, if there is room, a new one.
 void run_another_cluster();
-// "3 clusters run beside this one, and 2 have not begun"; empty if none does.
-std::string clusters_beside();
 void make_runnable(Thread &thread);
 // The current thread has exited; never returns.
 [[noreturn]] void leave_for_good();

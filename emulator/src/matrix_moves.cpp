@@ -105,7 +105,7 @@ void move_together(Move &move, const void *row, bool is_write) {
                  move.site, "passed it here");
         access_shared(*move.cta, move.row, ROW_BYTES, {is_write, move.site});
     }
-    warp_together(name, WHOLE_WARP, &move, is_write ? store_all : load_all, false, move.site);
+    warp_together(name, &move, is_write ? store_all : load_all, move.site);
 }
 
 } // namespace

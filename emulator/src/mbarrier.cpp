@@ -1,6 +1,5 @@
 #include "emulator/mbarrier.h"
 
-#include "counts.h"
 #include "machine.h"
 #include "mbarrier_name.h"
 #include "strictness.h"

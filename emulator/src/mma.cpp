@@ -1,6 +1,5 @@
 // mma.sync.m16n8k16: the lanes of a warp pass their fragments, and the last one multiplies for all.
 // (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating point type.)
-#include "counts.h"
 #include "formats/half.h"
 #include "machine.h"
 #include "multiply.h"
@@ -39,7 +38,7 @@ void mma(const char *what, Fragments &mine, void (*work)(void **), Site where) {
         ++counts.mmas;
         counts.multiply_adds += M * N * MMA_K;
     }
-    warp_together(what, WHOLE_WARP, &mine, work, false, where);
+    warp_together(what, &mine, work, where);
 }
 
 } // namespace

@@ -1,7 +1,6 @@
 #include "operations.h"
 
 #include "machine.h"
-#include "emulator/steps.h"
 
 #include <algorithm>
 #include <numeric>
@@ -103,17 +102,18 @@ bool complete_of(OperationKind kind) {
 
 // Operations that complete at once, but had to wait for others when they were issued.
 void complete_what_became_ready() {
-    for (bool again = true; again;) {
+    for (bool again = policy().at_once; again;) {
         again = false;
         for (int kind = 0; kind < OPERATION_KINDS; ++kind)
-            again |= policy().at_once[kind] && complete_of(OperationKind(kind));
+            again |= complete_of(OperationKind(kind));
     }
 }
 
 bool completes_now(const Operation &operation) {
-    const int kind = static_cast<int>(operation.kind);
+    const Policy &chosen = policy();
     return is_ready(operation) &&
-           (policy().at_once[kind] || (policy().random && once_in(policy().completes[kind])));
+           (chosen.at_once ||
+            (chosen.random && once_in(chosen.completes[static_cast<int>(operation.kind)])));
 }
 
 template <typename Test>

@@ -5,7 +5,6 @@
 #include "order.h"
 #include "policy.h"
 #include "emulator/report.h"
-#include "wait_queue.h"
 
 #include <cstdint>
 #include <deque>
@@ -17,6 +16,14 @@ namespace emulator {
 
 struct Cta;
 struct Thread;
+
+// Threads that wait for the same thing.
+struct WaitQueue {
+    std::vector<Thread *> threads;
+
+    // Makes all of them runnable; each checks again whether it may go on.
+    void wake_all();
+};
 
 // One operation. `complete` makes it happen; it runs with `current` == nullptr as an agent of its
 // own (order.h) that comes after everything the issuing thread did before (and after what it
@@ -42,7 +49,7 @@ struct Operation {
     // Set by submit().
     const Thread *issuer = nullptr;
     std::unique_ptr<order::Context> context{};
-    std::uint32_t started = 0; // the step (steps.h)
+    std::uint32_t started = 0; // the step (runtime.h)
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing
@@ -66,6 +73,11 @@ const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 
 // Whether any operation is pending.
 bool anything_pending();
+
+// An operation is started; it has happened: the listener is told, if there is one. Each is a step.
+// Nothing is told of cp.async, of which every thread has many.
+void start_operation(Operation &operation);
+void tell_operation(const Operation &operation);
 
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();

@@ -5,8 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace emulator {
 
@@ -23,34 +21,26 @@ constexpr int OPERATION_KINDS = 5;
 enum class Pick { OLDEST, NEWEST, ANY };
 
 struct Policy {
-    std::string name;
-    bool at_once[OPERATION_KINDS] = {}; // completes while it is issued; else as late as possible
+    const char *name;
+    bool at_once = false; // operations complete while they are issued; else as late as possible
     Pick operation = Pick::OLDEST; // which pending operation completes, if nothing else can happen
     Pick thread = Pick::OLDEST;    // which runnable thread goes on
     bool kinds_in_order = false;   // of pending operations, loads and copies first, then matmuls,
                                    // stores' reads, stores' writes; `operation` within a kind
     bool random = false;
-    // For random policies: once per this many steps, 0 for never.
+    // For random policies.
+    std::uint64_t seed = 0;
+    // Once per this many steps, 0 for never.
     unsigned completes[OPERATION_KINDS] = {}; // a pending operation of the kind completes early
     unsigned yields = 0;                      // a schedule point lets another thread go first
     unsigned changes_cta = 0;                 // the scheduler goes on with another CTA
     int favoured_cta = -1;                    // whose operations complete first; -1: none
 };
 
-// The fixed policies' names: eager, lazy.
-const std::vector<std::string> &fixed_policy_names();
-
-// Chooses the policy of the launches that follow. name is a fixed one or "random"; seed is used by
-// random alone. Returns false, and changes nothing, for an unknown name.
-bool choose_policy(const std::string &name, std::uint64_t seed);
-
-// What was chosen; nullptr: nothing yet. For policy() alone, which is asked at every step.
-extern const Policy *chosen_policy;
-// The default policy: eager.
-const Policy &first_policy();
-
-// The policy in force. A policy may be chosen before main() begins.
-inline const Policy &policy() { return chosen_policy != nullptr ? *chosen_policy : first_policy(); }
+// The policy in force: the default, eager, or the one that was chosen (emulator.h). One may be
+// chosen before main() begins.
+extern Policy chosen_policy;
+inline const Policy &policy() { return chosen_policy; }
 
 // A random number below `limit` (at least 1), from the seed of the policy. The same seed gives the
 // same run.

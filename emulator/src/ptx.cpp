@@ -311,7 +311,7 @@ void transpose_lanes(void **pairs) {
 } // namespace
 
 std::uint32_t movmatrix(std::uint32_t pair, Site where) {
-    warp_together("movmatrix", WHOLE_WARP, &pair, transpose_lanes, false, where);
+    warp_together("movmatrix", &pair, transpose_lanes, where);
     return pair;
 }
 

@@ -1,16 +1,28 @@
 #include "emulator/report.h"
 
+#include "accesses.h"
+#include "global_memory.h"
 #include "machine.h"
-#include "policy.h"
+#include "operations.h"
 #include "strictness.h"
 
+#include <algorithm>
 #include <cctype>
+#include <climits>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <span>
+#include <utility>
 
+#include <link.h>
+#include <ucontext.h>
 #include <unistd.h>
+
+extern "C" const char __executable_start[]; // the linker defines it
 
 namespace emulator {
 
@@ -65,26 +77,19 @@ std::string lines_of(const Note &note) {
     std::string lines = "  " + worded(note.text) + "\n";
     if (note.file.empty())
         return lines;
-    if (note.line == 0)
-        return lines + "    " + note.file + "\n";
-    lines += format("    %s:%d", note.file.c_str(), note.line);
+    lines += "    " + note.file;
+    if (note.line > 0)
+        lines += format(":%d", note.line);
     const std::string text = source_text(note.file, note.line);
     return lines + (text.empty() ? "" : "  " + text) + "\n";
 }
 
 void print(const std::string &text) {
-    std::size_t written = 0;
-    while (written < text.size()) {
-        const ssize_t now = write(STDERR_FILENO, text.data() + written, text.size() - written);
-        if (now <= 0)
-            return; // the reader is gone
-        written += static_cast<std::size_t>(now);
-    }
+    std::fflush(stdout);
+    std::fputs(text.c_str(), stderr);
 }
 
 } // namespace
-
-void set_report_prefix(const char *prefix) { report_prefix = prefix; }
 
 std::string name_of(const Thread &thread) {
     return format("thread %d of CTA %d (warp %d, lane %d)", thread.number, thread.cta->rank,
@@ -117,13 +122,14 @@ void warn(Mistake mistake, const std::string &what, const std::vector<Note> &not
         format("%s: %s: ", report_prefix, word_for(mistake)) + worded(what) + who_runs() + "\n";
     for (const Note &note : notes)
         report += lines_of(note);
-    report += "  under the policy " + policy().name + "\n";
-    std::fflush(stdout);
+    report += format("  under the policy %s", policy().name);
+    if (policy().random)
+        report += format(" with seed %llu", static_cast<unsigned long long>(policy().seed));
+    report += "\n";
     print(report);
 }
 
 void say(const char *kind, const std::string &what) {
-    std::fflush(stdout);
     print(format("%s: %s: ", report_prefix, kind) + what + "\n");
 }
 
@@ -148,4 +154,144 @@ std::string format(const char *format, ...) {
     return text;
 }
 
+// ---------------------------------------------------------------------------- places
+// From machine code to lines of source, by addr2line.
+
+namespace {
+
+// The offset of the program in memory from its file's addresses: 0 unless it is
+// position-independent.
+std::uintptr_t load_base() {
+    const auto *program = reinterpret_cast<const ElfW(Ehdr) *>(__executable_start);
+    return program->e_type == ET_DYN ? reinterpret_cast<std::uintptr_t>(program) : 0;
+}
+
+// "file:12 (discriminator 3)" or "??:0". A path inside the working directory is relative to it, as
+// the compiler was given it.
+Place parse_place(const std::string &line) {
+    const std::size_t colon = line.rfind(':');
+    if (colon == std::string::npos || line.starts_with("??"))
+        return {};
+    char here[PATH_MAX];
+    const std::string folder = getcwd(here, sizeof here) != nullptr ? here + std::string("/") : "";
+    const std::size_t begin = line.starts_with(folder) ? folder.size() : 0;
+    return {line.substr(begin, colon - begin), std::atoi(line.c_str() + colon + 1)};
+}
+
+bool is_kernel_source(const Place &place) {
+    return place.line > 0 && !is_ours(place.file) && !place.file.starts_with("/usr/include") &&
+           !place.file.starts_with("/usr/lib");
+}
+
+// Asks for some of them. addr2line -a -i prints for each address the address, then a line for each
+// inlined call, the innermost first.
+void ask(std::span<const std::uintptr_t> pcs, std::vector<Place> &places) {
+    std::string command = format("addr2line -a -i -e /proc/%d/exe 2>/dev/null", int(getpid()));
+    const std::uintptr_t base = load_base();
+    for (const std::uintptr_t pc : pcs) // the byte before the return address belongs to the call
+        command += format(" 0x%llx", static_cast<unsigned long long>(pc - 1 - base));
+    FILE *const answer = popen(command.c_str(), "r");
+    if (answer == nullptr)
+        return;
+    bool is_first = false;
+    for (char line[PATH_MAX]; std::fgets(line, sizeof line, answer) != nullptr;) {
+        if (std::string_view(line).starts_with("0x")) {
+            places.emplace_back();
+            is_first = true;
+            continue;
+        }
+        const Place place = parse_place(line);
+        if (is_first || (is_kernel_source(place) && !is_kernel_source(places.back())))
+            places.back() = place;
+        is_first = false;
+    }
+    pclose(answer);
+}
+
+} // namespace
+
+bool is_ours(const std::string &file) {
+    for (const char *folder : {"common/", "emulator/include/", "emulator/src/"})
+        if (file.find(folder) != std::string::npos)
+            return true;
+    return false;
+}
+
+std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs) {
+    constexpr std::size_t MOST_AT_ONCE = 4096; // on one command line
+    std::vector<Place> places;
+    for (std::size_t first = 0; first < pcs.size(); first += MOST_AT_ONCE) {
+        const std::size_t count = std::min(MOST_AT_ONCE, pcs.size() - first);
+        ask(std::span(pcs).subspan(first, count), places);
+        places.resize(first + count);
+    }
+    return places;
+}
+
+// ---------------------------------------------------------------------------- faults
+
+namespace {
+
+// The return address of a call there would be one byte further.
+std::uintptr_t code_of(const void *context) {
+    [[maybe_unused]] const ucontext_t *state = static_cast<const ucontext_t *>(context);
+#if defined(__x86_64__)
+    return static_cast<std::uintptr_t>(state->uc_mcontext.gregs[REG_RIP]) + 1;
+#elif defined(__aarch64__)
+    return state->uc_mcontext.pc + 1;
+#else
+    return 1;
+#endif
+}
+
+// Whether the address lies in the page below a thread's stack.
+bool is_below_stack(const char *address) {
+    const long page = sysconf(_SC_PAGESIZE);
+    return fiber_stack_of(address) < 0 && fiber_stack_of(address + page) >= 0;
+}
+
+std::string what_is_wrong(const siginfo_t *info) {
+    const void *address = info->si_addr;
+    if (address == nullptr && info->si_code == SI_KERNEL)
+        return "an access of a vector that is not aligned to its size";
+    if (is_below_stack(static_cast<const char *>(address)))
+        return format(
+            "a thread's local variables and calls need more than the %zu KiB of its stack",
+            FIBER_STACK / 1024);
+    if (global_place(address, 1) == GlobalPlace::FREED)
+        return format("an access to %p, which was freed", address);
+    return format("an access to %p, which is no memory of the kernel's", address);
+}
+
+void on_fault(int signal, siginfo_t *info, void *context) {
+    if (const Operation *operation = operation_in_progress()) {
+        const std::string did = format("started the %s that made it", operation->name);
+        fail(Mistake::ADDRESS, what_is_wrong(info),
+             {note_at(*operation->issuer, operation->site, did.c_str())});
+    }
+    if (current != nullptr)
+        fail(Mistake::ADDRESS, what_is_wrong(info), code_of(context), "did it here");
+    std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
+}
+
+} // namespace
+
+void report_faults() {
+    static char stack[256 * 1024]; // room for a report
+    static bool begun = false;
+    if (std::exchange(begun, true))
+        return;
+    stack_t alternate{};
+    alternate.ss_sp = stack;
+    alternate.ss_size = sizeof stack;
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaltstack(&alternate, nullptr);
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
+}
+
 } // namespace emulator
+
+void emulator_report_prefix(const char *prefix) { emulator::report_prefix = prefix; }

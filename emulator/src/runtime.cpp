@@ -1,7 +1,6 @@
-// The runtime's functions that have to do with the device and its memory; launch.cpp has the
-// others.
+// CUDA's runtime: the device, launches, streams, events and memory.
+#include "emulator/emulator.h"
 #include "emulator/runtime.h"
-#include "card.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "strictness.h"
@@ -9,12 +8,15 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
-#include <string>
-#include <cstring>
+#include <span>
+#include <utility>
 
 // The errors that there are, their names and the same in words.
 static const struct {
@@ -28,43 +30,84 @@ static const struct {
      "invalid configuration argument"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
-    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"},
+    {{}, "unrecognized error code", "unrecognized error code"}};
 
-const char *cudaGetErrorName(cudaError_t error) {
-    for (const auto &known : ERRORS)
-        if (known.error == error)
-            return known.name;
-    return "unrecognized error code";
+static const auto &known(cudaError_t error) {
+    return *std::find_if(std::begin(ERRORS), std::end(ERRORS) - 1,
+                         [error](const auto &one) { return one.error == error; });
 }
 
-const char *cudaGetErrorString(cudaError_t error) {
-    for (const auto &known : ERRORS)
-        if (known.error == error)
-            return known.words;
-    return "unrecognized error code";
+const char *cudaGetErrorName(cudaError_t error) { return known(error).name; }
+
+const char *cudaGetErrorString(cudaError_t error) { return known(error).words; }
+
+// ---------------------------------------------------------------------------- the device
+
+namespace emulator {
+
+namespace {
+
+constexpr std::size_t KB = 1024, SHARED_WITHOUT_ASKING = 48 * KB;
+constexpr std::size_t RESERVED_SHARED = 1 * KB; // of each CTA, the system's
+constexpr unsigned PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16;
+constexpr unsigned LARGEST_BLOCK_Z = 64, LARGEST_GRID_X = 0x7fffffff, LARGEST_GRID_YZ = 65535;
+constexpr int MOST_THREADS = 2 * LARGEST_BLOCK, MOST_BLOCKS = 32; // of a multiprocessor
+constexpr std::size_t MEMORY = std::size_t(80) << 30;
+
+// The GPU that the emulated device resembles, in what a program can query: EMULATOR_CAPABILITY in
+// the environment names its compute capability, such as 8.6; without it that is 9.0. (CUDA C++
+// Programming Guide: Technical Specifications per Compute Capability.)
+struct Card {
+    const char *name;         // "8.6"
+    int capability;           // 86
+    std::size_t shared_of_sm; // bytes
+
+    // Dynamic shared memory that a CTA may request, in bytes.
+    std::size_t largest_shared() const { return shared_of_sm - RESERVED_SHARED; }
+    bool has_clusters() const { return capability >= 90; }
+};
+
+const Card CARDS[] = {{"8.0", 80, 164 * KB},  {"8.6", 86, 100 * KB}, {"8.7", 87, 164 * KB},
+                      {"8.9", 89, 100 * KB},  {"9.0", 90, 228 * KB}, {"10.0", 100, 228 * KB},
+                      {"12.0", 120, 100 * KB}};
+
+// Ends the program with status 2 if there is no card of that name.
+const Card &find_card() {
+    const char *chosen = std::getenv("EMULATOR_CAPABILITY");
+    for (const Card &card : CARDS)
+        if (std::strcmp(card.name, chosen != nullptr ? chosen : "9.0") == 0)
+            return card;
+    std::fprintf(stderr, "EMULATOR_CAPABILITY=%s: the emulator has", chosen);
+    for (const Card &card : CARDS)
+        std::fprintf(stderr, " %s", card.name);
+    std::fputc('\n', stderr);
+    std::exit(2);
 }
 
-cudaError_t cudaGetDevice(int *device) {
-    *device = 0;
+const Card &card() {
+    static const Card &found = find_card();
+    return found;
+}
+
+} // namespace
+
+} // namespace emulator
+
+static cudaError_t answer(int *to, int value) {
+    *to = value;
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceCount(int *count) {
-    *count = 1;
-    return cudaSuccess;
-}
+cudaError_t cudaGetDevice(int *device) { return answer(device, 0); }
+
+cudaError_t cudaGetDeviceCount(int *count) { return answer(count, 1); }
+
+cudaError_t cudaRuntimeGetVersion(int *version) { return answer(version, 0); }
+
+cudaError_t cudaDriverGetVersion(int *version) { return answer(version, 0); }
 
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
-
-cudaError_t cudaRuntimeGetVersion(int *version) {
-    *version = 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDriverGetVersion(int *version) {
-    *version = 0;
-    return cudaSuccess;
-}
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
     if (device != 0)
@@ -73,16 +116,15 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     static const std::map<cudaDeviceAttr, int> values = {
         {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
         {cudaDevAttrMaxThreadsPerBlock, emulator::LARGEST_BLOCK},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, 2 * emulator::LARGEST_BLOCK},
-        {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, emulator::MOST_THREADS},
+        {cudaDevAttrMaxSharedMemoryPerBlock, int(emulator::SHARED_WITHOUT_ASKING)},
         {cudaDevAttrMaxRegistersPerBlock, 65536},
         {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
         {cudaDevAttrWarpSize, emulator::WARP_LANES},
         {cudaDevAttrComputeMode, cudaComputeModeDefault},
         {cudaDevAttrCooperativeLaunch, 0},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
-        {cudaDevAttrClockRate,
-         1000 * 1000}, // nothing takes time: a model of time needs some numbers
+        {cudaDevAttrClockRate, 1000 * 1000}, // nothing takes time: a model needs some numbers
         {cudaDevAttrMemoryClockRate, 1000 * 1000},
         {cudaDevAttrGlobalMemoryBusWidth, 512},
         {cudaDevAttrComputeCapabilityMajor, card.capability / 10},
@@ -91,10 +133,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         {cudaDevAttrReservedSharedMemoryPerBlock, int(emulator::RESERVED_SHARED)},
         {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(card.shared_of_sm)}};
     const auto found = values.find(attribute);
-    if (found == values.end())
-        return cudaErrorInvalidValue;
-    *value = found->second;
-    return cudaSuccess;
+    return found != values.end() ? answer(value, found->second) : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
@@ -105,9 +144,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .major = card.capability / 10,
                    .minor = card.capability % 10,
                    .multiProcessorCount = emulator::MULTIPROCESSORS,
-                   .totalGlobalMem = std::size_t(80) << 30,
+                   .totalGlobalMem = emulator::MEMORY,
                    .totalConstMem = 65536,
-                   .sharedMemPerBlock = 48 * 1024,
+                   .sharedMemPerBlock = emulator::SHARED_WITHOUT_ASKING,
                    .sharedMemPerBlockOptin = card.largest_shared(),
                    .sharedMemPerMultiprocessor = card.shared_of_sm,
                    .reservedSharedMemPerBlock = emulator::RESERVED_SHARED,
@@ -115,8 +154,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .regsPerMultiprocessor = 65536,
                    .warpSize = emulator::WARP_LANES,
                    .maxThreadsPerBlock = emulator::LARGEST_BLOCK,
-                   .maxThreadsPerMultiProcessor = 2 * emulator::LARGEST_BLOCK,
-                   .maxBlocksPerMultiProcessor = 32,
+                   .maxThreadsPerMultiProcessor = emulator::MOST_THREADS,
+                   .maxBlocksPerMultiProcessor = emulator::MOST_BLOCKS,
                    .maxThreadsDim = {1024, 1024, 64},
                    .maxGridSize = {0x7fffffff, 65535, 65535},
                    .clockRate = 1,
@@ -129,6 +168,181 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .computeMode = cudaComputeModeDefault};
     return cudaSuccess;
 }
+
+// ---------------------------------------------------------------------------- launches
+
+namespace emulator {
+
+namespace {
+
+cudaError_t last_error = cudaSuccess;
+
+// What cudaFuncSetAttribute allowed.
+struct Allowed {
+    std::size_t dynamic_shared = 0; // 0: never asked
+    bool large_cluster = false;     // more than a portable one
+
+    std::size_t most_dynamic() const { return std::max(dynamic_shared, SHARED_WITHOUT_ASKING); }
+    // Of static and dynamic shared memory together.
+    std::size_t most_shared() const {
+        return dynamic_shared > 0 ? card().largest_shared() : SHARED_WITHOUT_ASKING;
+    }
+};
+std::map<const void *, Allowed> allowed_by_kernel;
+
+// nullptr: a kernel that is not known by its address.
+Allowed allowed_to(const void *kernel) {
+    return kernel != nullptr ? allowed_by_kernel[kernel] : Allowed{card().largest_shared(), true};
+}
+
+// What the launch gives for an attribute; nullptr: nothing.
+const cudaLaunchAttributeValue *given(const cudaLaunchConfig_t &config, cudaLaunchAttributeID id) {
+    for (const cudaLaunchAttribute &attribute : std::span(config.attrs, config.numAttrs))
+        if (attribute.id == id)
+            return &attribute.val;
+    return nullptr;
+}
+
+dim3 cluster_of(const cudaLaunchConfig_t &config, const KernelBounds &bounds) {
+    if (const auto *value = given(config, cudaLaunchAttributeClusterDimension))
+        return {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+    return bounds.cluster.x != 0 ? bounds.cluster : dim3(1);
+}
+
+// Whether it may begin while the previous launch still runs.
+bool is_early(const cudaLaunchConfig_t &config) {
+    const auto *value = given(config, cudaLaunchAttributeProgrammaticStreamSerialization);
+    return value != nullptr && value->programmaticStreamSerializationAllowed != 0;
+}
+
+std::string shown(dim3 size) { return format("%u x %u x %u", size.x, size.y, size.z); }
+
+// What CUDA rejects of a launch's sizes; empty for nothing.
+std::string wrong_size(const cudaLaunchConfig_t &config, const KernelBounds &bounds,
+                       const Allowed &allowed) {
+    const dim3 grid = config.gridDim, block = config.blockDim;
+    const std::uint64_t threads = volume(block);
+    if (threads < 1 || threads > LARGEST_BLOCK || block.z > LARGEST_BLOCK_Z)
+        return format("a block of %s threads: 1 to %d, at most %u along z", shown(block).c_str(),
+                      LARGEST_BLOCK, LARGEST_BLOCK_Z);
+    if (volume(grid) < 1 || grid.x > LARGEST_GRID_X || grid.y > LARGEST_GRID_YZ ||
+        grid.z > LARGEST_GRID_YZ)
+        return format("a grid of %s CTAs: at least 1, at most %s", shown(grid).c_str(),
+                      shown({LARGEST_GRID_X, LARGEST_GRID_YZ, LARGEST_GRID_YZ}).c_str());
+    if (bounds.threads > 0 && threads > std::uint64_t(bounds.threads))
+        return format("a block of %d threads, and the kernel's __launch_bounds__ allow %d",
+                      int(threads), bounds.threads);
+    if (config.dynamicSmemBytes > allowed.most_dynamic())
+        return format("%zu bytes of dynamic shared memory, and the kernel may have %zu: "
+                      "cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize) allows "
+                      "more, up to %zu",
+                      config.dynamicSmemBytes, allowed.most_dynamic(), card().largest_shared());
+    return "";
+}
+
+std::string wrong_cluster(dim3 grid, dim3 cluster, const Allowed &allowed) {
+    const unsigned portable = allowed.large_cluster ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    const unsigned largest = card().has_clusters() ? portable : 1;
+    if (volume(cluster) < 1 || volume(cluster) > largest)
+        return format("a cluster of %s CTAs: 1 to %u%s", shown(cluster).c_str(), largest,
+                      largest == PORTABLE_CLUSTER
+                          ? ", or 16 after cudaFuncAttributeNonPortableClusterSizeAllowed"
+                          : "");
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+        return format("a grid of %s CTAs is not a multiple of its clusters of %s",
+                      shown(grid).c_str(), shown(cluster).c_str());
+    return "";
+}
+
+// What CUDA says to a launch, and why.
+std::pair<cudaError_t, std::string> verdict_on(const cudaLaunchConfig_t &config, const void *kernel,
+                                               dim3 cluster, const KernelBounds &bounds) {
+    const Allowed allowed = allowed_to(kernel);
+    if (const std::string why = wrong_size(config, bounds, allowed); !why.empty())
+        return {cudaErrorInvalidValue, why};
+    const std::string why = wrong_cluster(config.gridDim, cluster, allowed);
+    return {why.empty() ? cudaSuccess : cudaErrorInvalidClusterSize, why};
+}
+
+} // namespace
+
+int failed(int error) {
+    last_error = cudaError_t(error);
+    return error;
+}
+
+int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
+                  void (*call)(const void *context), const void *context, std::size_t bytes) {
+    KernelBounds bounds;
+    if (translated_program)
+        bounds = bounds_of_kernel(call, context);
+    const dim3 cluster = cluster_of(config, bounds);
+    const auto [error, why] = verdict_on(config, kernel, cluster, bounds);
+    if (error != cudaSuccess) {
+        say("launch", format("fails with %s: %s", cudaGetErrorName(error), why.c_str()));
+        return failed(error);
+    }
+    if (!translated_program && (cluster.y != 1 || cluster.z != 1))
+        fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
+    set_register_pool(int(volume(config.blockDim)), bounds.ctas);
+    forget_static_shared(allowed_to(kernel).most_shared());
+    set_parameters(context, bytes);
+    run_grid({config.gridDim, config.blockDim, cluster, config.dynamicSmemBytes, is_early(config),
+              config.stream},
+             [call, context] { call(context); });
+    return cudaSuccess;
+}
+
+int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config) {
+    const dim3 cluster = cluster_of(config, {});
+    const cudaError_t status = verdict_on(config, kernel, cluster, {}).first;
+    *clusters = status == cudaSuccess ? std::max(1, int(MULTIPROCESSORS / volume(cluster))) : 0;
+    return status == cudaErrorInvalidClusterSize ? failed(status) : cudaSuccess;
+}
+
+int unknown_kernel(const char *call) {
+    say("launch", format("%s fails with cudaErrorNotSupported: it gets a kernel's address without "
+                         "its type: write <<<>>> or cudaLaunchKernelEx",
+                         call));
+    return failed(cudaErrorNotSupported);
+}
+
+int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
+    *blocks = 0;
+    if (threads < 1 || threads > LARGEST_BLOCK)
+        return failed(cudaErrorInvalidValue);
+    const int rounded = (threads + WARP_LANES - 1) / WARP_LANES * WARP_LANES;
+    const int by_shared = int(card().shared_of_sm / (shared + RESERVED_SHARED));
+    *blocks = std::min({MOST_BLOCKS, MOST_THREADS / rounded, by_shared});
+    return cudaSuccess;
+}
+
+} // namespace emulator
+
+cudaError_t cudaGetLastError() { return std::exchange(emulator::last_error, cudaSuccess); }
+
+cudaError_t cudaPeekAtLastError() { return emulator::last_error; }
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
+    using namespace emulator;
+    const std::size_t most = card().largest_shared();
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        return cudaSuccess;
+    if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+        allowed_by_kernel[kernel].large_cluster = value != 0;
+    } else if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
+               std::size_t(value) <= most) {
+        allowed_by_kernel[kernel].dynamic_shared = std::size_t(value);
+    } else {
+        say("runtime", format("cudaFuncSetAttribute fails: attribute %d, value %d; a CTA has at "
+                              "most %zu bytes of shared memory",
+                              int(attribute), value, most));
+        return cudaError_t(failed(cudaErrorInvalidValue));
+    }
+    return cudaSuccess;
+}
+
+// ---------------------------------------------------------------------------- streams
 
 cudaError_t cudaDeviceSynchronize() {
     emulator::order::host_waits_for_all();
@@ -216,19 +430,23 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 
 // ---------------------------------------------------------------------------- memory
 
-static cudaError_t allocate(void **memory, size_t bytes, bool managed) {
-    *memory = nullptr;
-    if (bytes == 0)
-        return cudaSuccess;
-    *memory = emulator::global_allocate(bytes, managed);
-    return *memory != nullptr ? cudaSuccess
-                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+static cudaError_t allocate(void **memory, size_t bytes, emulator::Kind kind) {
+    *memory = emulator::global_allocate(bytes, kind);
+    return *memory != nullptr || bytes == 0
+               ? cudaSuccess
+               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
 }
 
-cudaError_t cudaMalloc(void **memory, size_t bytes) { return allocate(memory, bytes, false); }
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    return allocate(memory, bytes, emulator::Kind::DEVICE);
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    return allocate(memory, bytes, emulator::Kind::PAGE_LOCKED);
+}
 
 int emulator::allocate_managed(void **memory, std::size_t bytes) {
-    return allocate(memory, bytes, true);
+    return allocate(memory, bytes, Kind::MANAGED);
 }
 
 // A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
@@ -249,21 +467,15 @@ static void access_on(cudaStream_t stream, const void *to, const void *from, siz
 // host's, or for either's); empty if nothing is.
 enum class Side { DEVICE, HOST, EITHER };
 static std::string wrong(const void *memory, size_t bytes, Side side, const char *access) {
-    using emulator::format;
-    switch (emulator::global_place(memory, bytes)) {
-    case emulator::GlobalPlace::OUTSIDE:
-    case emulator::GlobalPlace::FREED:
-        return emulator::global_mistake(access, memory, bytes);
-    case emulator::GlobalPlace::INSIDE:
-        return side == Side::HOST && emulator::is_device_memory(memory)
-                   ? format("%s host memory at %p, which is the device's", access, memory)
-                   : "";
-    case emulator::GlobalPlace::ELSEWHERE:
-        break;
-    }
-    return memory == nullptr || (side == Side::DEVICE && emulator::is_host_memory(memory))
-               ? format("%s device memory at %p, which is none", access, memory)
-               : "";
+    using namespace emulator;
+    const GlobalPlace place = global_place(memory, bytes);
+    if (place == GlobalPlace::OUTSIDE || place == GlobalPlace::FREED)
+        return global_mistake(access, memory, bytes);
+    if (side == Side::HOST && place == GlobalPlace::INSIDE && is_device_memory(memory))
+        return format("%s host memory at %p, which is the device's", access, memory);
+    if (memory == nullptr || (side == Side::DEVICE && is_host_memory(memory)))
+        return format("%s device memory at %p, which is none", access, memory);
+    return "";
 }
 
 // Says why a call fails, if it does.
@@ -276,13 +488,11 @@ static cudaError_t checked(const char *call, const std::string &why) {
 }
 
 cudaError_t cudaFree(void *memory) {
-    if (memory == nullptr)
+    if (memory == nullptr || emulator::global_free(memory))
         return cudaSuccess;
-    return checked("cudaFree", emulator::global_free(memory)
-                                   ? ""
-                                   : emulator::format("frees %p, which no allocation begins at, or "
-                                                      "not any more",
-                                                      memory));
+    return checked("cudaFree", emulator::format("frees %p, which no allocation begins at, or not "
+                                                "any more",
+                                                memory));
 }
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
@@ -294,8 +504,6 @@ int emulator::too_long_for_symbol(std::size_t offset, std::size_t bytes, std::si
 }
 
 static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
-    if (kind == cudaMemcpyDefault)
-        return Side::EITHER;
     return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
            : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
                                                                    : Side::EITHER;
@@ -327,38 +535,30 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     return cudaSuccess;
 }
 
-cudaError_t cudaMallocHost(void **memory, size_t bytes) {
-    *memory = emulator::host_allocate(bytes);
-    return *memory != nullptr ? cudaSuccess
-                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
-}
-
 cudaError_t cudaFreeHost(void *memory) {
-    emulator::host_free(memory);
+    emulator::global_free(memory, true);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
-    *free_bytes = *total_bytes = std::size_t(80) << 30;
+    *free_bytes = *total_bytes = emulator::MEMORY;
     return cudaSuccess;
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
-    for (std::size_t row = 0; row < height; ++row)
-        if (const cudaError_t error =
-                cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
-                           static_cast<const char *>(from) + row * from_pitch, width, kind))
-            return error;
-    return cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
+                           static_cast<const char *>(from) + row * from_pitch, width, kind);
+    return error;
 }
 
 cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t height) {
-    for (std::size_t row = 0; row < height; ++row)
-        if (const cudaError_t error =
-                cudaMemset(static_cast<char *>(memory) + row * pitch, value, width))
-            return error;
-    return cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = cudaMemset(static_cast<char *>(memory) + row * pitch, value, width);
+    return error;
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
@@ -390,4 +590,10 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigne
     cudaDriverEntryPointQueryResult ignored;
     return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags,
                                             result != nullptr ? result : &ignored);
+}
+
+void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
+    emulator::order::begin_on(stream, false);
+    emulator::access_global(begin, bytes, {true, emulator::Site{}});
+    emulator::order::end_work();
 }

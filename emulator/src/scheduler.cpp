@@ -1,8 +1,6 @@
 #include "machine.h"
 
-#include "counts.h"
 #include "operations.h"
-#include "policy.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -26,6 +24,12 @@ bool leave_cta = false;     // a thread lets others go first
 int time_outs_in_a_row = 0; // of waits, while nothing else happened
 constexpr int MOST_TIME_OUTS = 1000;
 
+// Reads in a loop, of one address:
+constexpr int FREE_READS = 2;  // before a loop is assumed,
+constexpr int MOST_READS = 64; // while other threads go first; later the thread waits
+
+bool is_spinning(const Thread &thread) { return thread.spin.reads > MOST_READS; }
+
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
 
 void bring_in(Cta &cta) {
@@ -42,14 +46,9 @@ Thread &take_thread(Cta &cta) {
     std::deque<Thread *> &queue = cta.run_queue;
     if (policy().thread == Pick::ANY)
         std::swap(queue.back(), queue[random_below(static_cast<unsigned>(queue.size()))]);
-    Thread *taken;
-    if (policy().thread == Pick::OLDEST) {
-        taken = queue.front();
-        queue.pop_front();
-    } else {
-        taken = queue.back();
-        queue.pop_back();
-    }
+    const bool oldest = policy().thread == Pick::OLDEST;
+    Thread *const taken = oldest ? queue.front() : queue.back();
+    oldest ? queue.pop_front() : queue.pop_back();
     return *taken;
 }
 
@@ -104,13 +103,6 @@ bool time_out_waits(const Cluster &cluster) {
     return found;
 }
 
-double part_done(const Cluster &cluster) {
-    double threads = 0;
-    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
-        threads += static_cast<double>(cta->threads.size());
-    return (cluster.index + 1 - cluster.unfinished / threads) / cluster.count;
-}
-
 // Looks at the clock only now and then: a switch is much cheaper.
 void tell_progress(const Cluster &cluster) {
     using Clock = std::chrono::steady_clock;
@@ -122,7 +114,9 @@ void tell_progress(const Cluster &cluster) {
     if (now - last < std::chrono::milliseconds(100))
         return;
     last = now;
-    progress(part_done(cluster), counts.multiply_adds);
+    const double threads = double(cluster.ctas.size() * cluster.ctas.front()->threads.size());
+    const double unfinished = cluster.unfinished / threads;
+    progress((cluster.index + 1 - unfinished) / cluster.count, counts.multiply_adds);
 }
 
 // The thread that goes on; pending operations complete until there is one.
@@ -211,6 +205,38 @@ void let_others_run() {
     step_back();
 }
 
+// ---------------------------------------------------------------------------- loops
+// that read a flag or a lock until another thread changes it. Only the running thread could end
+// them here, so others have to be let run: at first others go first; a thread that has read long
+// enough waits until nothing else can happen, and is part of a deadlock if that changes nothing.
+
+void may_spin(const void *address, Origin where) {
+    Spin &spin = current->spin;
+    if (std::ranges::find(spin.read, address) == std::end(spin.read)) {
+        if (is_spinning(*current))
+            something_happened(); // the loop before has ended
+        spin.read[spin.next++ % std::size(spin.read)] = address;
+        spin.reads = 0;
+    } else if (++spin.reads > MOST_READS) {
+        static WaitQueue spinning;
+        wait_until_or_time_out(
+            spinning, [] { return false; }, where,
+            [] {
+                return std::string("reads the same memory again and again, which no thread writes");
+            });
+    } else if (spin.reads > FREE_READS) {
+        let_others_run();
+    }
+}
+
+void spinning_thread_writes(Thread &thread) {
+    if (is_spinning(thread))
+        something_happened();
+    thread.spin.reads = std::min(thread.spin.reads, FREE_READS);
+}
+
+// ----------------------------------------------------------------------------
+
 void peer_uses(Cta &cta, Site where) {
     if (cta.rank == order::running().who.cta)
         return;
@@ -219,8 +245,8 @@ void peer_uses(Cta &cta, Site where) {
         epoch, current != nullptr ? current->cluster_arrivals : PeerUse::NEVER, where};
 }
 
-void on_progress(void (*callback)(double grid_done, std::uint64_t multiply_adds)) {
-    progress = callback;
-}
-
 } // namespace emulator
+
+void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {
+    emulator::progress = progress;
+}

@@ -1,5 +1,6 @@
 #include "shared_memory.h"
 
+#include "global_memory.h"
 #include "machine.h"
 #include "strictness.h"
 
@@ -7,16 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 namespace emulator {
 
 std::size_t static_shared_capacity = 0, static_shared_used = 0, dynamic_shared_begin = 0;
 
 namespace {
-
-constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, without access
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -24,10 +20,6 @@ std::size_t round_up(std::size_t value, std::size_t multiple) {
 
 std::size_t static_size() {
     return static_cast<std::size_t>(__stop_shared_memory - __start_shared_memory);
-}
-
-[[noreturn]] void fail_without_memory() {
-    fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
 }
 
 } // namespace
@@ -40,55 +32,42 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     dynamic_bytes_ = dynamic_bytes;
     dynamic_bytes_rounded_ =
         round_up(dynamic_shared_begin + dynamic_bytes, 1024) - dynamic_shared_begin;
-    const std::size_t most = dynamic_bytes_rounded_ + static_shared_capacity;
-    reach_ = static_shared_capacity == 0 ? dynamic_bytes : most;
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t usable = round_up(dynamic_shared_begin + reach_, page);
-    mapped_bytes_ = usable + 2 * GUARD;
-    void *mapping =
-        mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED)
-        fail_without_memory();
-    mapping_ = static_cast<unsigned char *>(mapping);
-    dynamic_ = mapping_ + GUARD + dynamic_shared_begin;
-    if (usable > 0 && mprotect(mapping_ + GUARD, usable, PROT_READ | PROT_WRITE) != 0)
-        fail_without_memory();
-    std::memset(dynamic_, UNINITIALISED, reach_);
-    saved_static_.assign(static_size(), UNINITIALISED);
-    swapped_in_ = false;
+    reach_ = static_shared_capacity == 0 ? dynamic_bytes
+                                         : dynamic_bytes_rounded_ + static_shared_capacity;
+    begin_ = static_cast<unsigned char *>(map_between_margins(static_bytes_ + reach_));
+    if (begin_ == nullptr)
+        fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
+    dynamic_ = begin_ + static_bytes_;
+    std::memset(begin_, UNINITIALISED, static_bytes_ + reach_);
 }
 
-void SharedMemory::destroy() {
-    if (mapping_ != nullptr && munmap(mapping_, mapped_bytes_) != 0)
-        fail(Mistake::ADDRESS, format("cannot unmap shared memory: %s", std::strerror(errno)), {});
-    *this = SharedMemory{};
+SharedMemory::~SharedMemory() {
+    if (begin_ != nullptr)
+        unmap_between_margins(begin_, static_bytes_ + reach_);
 }
 
 void SharedMemory::swap_in() {
     swapped_in_ = true;
-    if (saved_static_.empty())
-        return;
-    std::memcpy(__start_shared_memory, saved_static_.data(), saved_static_.size());
+    std::copy_n(begin_, static_size(), __start_shared_memory);
 }
 
 void SharedMemory::swap_out() {
     swapped_in_ = false;
-    if (!saved_static_.empty())
-        std::memcpy(saved_static_.data(), __start_shared_memory, saved_static_.size());
+    std::copy_n(__start_shared_memory, static_size(), begin_);
 }
 
 // ---------------------------------------------------------------------------- addresses
 
 bool SharedMemory::missed_by(const void *pointer) const {
     const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-    return byte >= mapping_ && byte < mapping_ + mapped_bytes_ && !contains(pointer);
+    return byte >= dynamic_ - MARGIN && byte < dynamic_ + reach_ + MARGIN && !contains(pointer);
 }
 
 void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) const {
     const std::size_t end = offset + bytes;
     const bool is_static = offset < static_bytes_;
     const std::size_t dynamic_end = static_bytes_ + dynamic_bytes_;
-    if (end <= (is_static ? saved_static_.size() : dynamic_end))
+    if (end <= (is_static ? static_size() : dynamic_end))
         return;
     if (offset >= static_bytes_ + dynamic_bytes_rounded_ && end <= size())
         return;
@@ -100,10 +79,7 @@ void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) c
 
 unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) const {
     check_inside(offset, bytes);
-    if (offset >= static_bytes_)
-        return dynamic_ + (offset - static_bytes_);
-    return swapped_in_ ? __start_shared_memory + offset
-                       : const_cast<unsigned char *>(saved_static_.data()) + offset;
+    return (offset < static_bytes_ && swapped_in_ ? __start_shared_memory : begin_) + offset;
 }
 
 std::uint32_t shared_address(const void *object, Site where) {

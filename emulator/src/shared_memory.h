@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 // The program's static __shared__ variables; absent if it has none.
 extern "C" {
@@ -40,7 +39,7 @@ class SharedMemory {
 public:
     // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED.
     void create(Cta &cta, std::size_t dynamic_bytes);
-    void destroy();
+    ~SharedMemory();
 
     // The dynamic part as its threads see it, 1024-byte aligned in rungs.
     unsigned char *dynamic() const { return dynamic_; }
@@ -71,9 +70,8 @@ public:
     // The offset of an address inside.
     std::uint32_t offset_of(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-        if (byte >= dynamic_ && byte <= dynamic_ + reach_)
-            return static_cast<std::uint32_t>(static_bytes_ + (byte - dynamic_));
-        return static_cast<std::uint32_t>(byte - __start_shared_memory);
+        const bool is_mapped = byte >= dynamic_ && byte <= dynamic_ + reach_;
+        return static_cast<std::uint32_t>(byte - (is_mapped ? begin_ : __start_shared_memory));
     }
     // The byte at an offset, wherever the static part is now. Fails with Mistake::ADDRESS if
     // [offset, offset + bytes) is not inside.
@@ -95,11 +93,9 @@ private:
     std::size_t dynamic_bytes_ = 0;
     std::size_t dynamic_bytes_rounded_ = 0; // up to the next multiple of 1024
     std::size_t reach_ = 0; // bytes from the dynamic part's begin to the end of what may be used
-    std::size_t mapped_bytes_ = 0; // of the mapping, with the pages around the dynamic part
-    unsigned char *mapping_ = nullptr;
+    unsigned char *begin_ = nullptr; // of the static part, while it is not swapped in
     unsigned char *dynamic_ = nullptr;
     bool swapped_in_ = false;
-    std::vector<unsigned char> saved_static_;
 };
 
 // The offset of an object in the current CTA's shared memory; fails with ADDRESS for anything else.

@@ -3,9 +3,7 @@
 // writes global memory.
 #include "emulator/tma.h"
 
-#include "counts.h"
 #include "global_memory.h"
-#include "global_writes.h"
 #include "machine.h"
 #include "strictness.h"
 #include "tensor_box.h"

@@ -36,7 +36,7 @@ bool begin_translated_program() {
     const char *policy = std::getenv("EMULATOR_POLICY");
     const char *seed = std::getenv("EMULATOR_SEED");
     if (policy != nullptr &&
-        !choose_policy(policy, std::strtoull(seed != nullptr ? seed : "1", nullptr, 10))) {
+        !emulator_choose_policy(policy, std::strtoull(seed != nullptr ? seed : "1", nullptr, 10))) {
         std::fprintf(stderr, "EMULATOR_POLICY: there is no policy '%s'\n", policy);
         std::exit(2);
     }

@@ -3,6 +3,8 @@
 #include "accesses.h"
 #include "machine.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 
@@ -10,23 +12,16 @@ namespace emulator {
 
 namespace {
 
-// What a lane calls: all lanes of a rendezvous call the same.
-struct Call {
-    const char *what;
-    std::uint32_t mask;
-    void (*work)(void **arguments);
-    bool exited_may_miss;
-    bool synchronises;
-};
+using Call = Rendezvous::Call;
 
 std::uint32_t bit_of(int lane) { return 1u << lane; }
 
-// "lanes 0x0000fff0"
+Warp &warp_of(const Thread &thread) { return thread.cta->warps[std::size_t(thread.warp())]; }
+
+// "lane 5", "lanes 0x0000fff0"
 std::string lanes_name(std::uint32_t lanes) {
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (lanes == bit_of(lane))
-            return format("lane %d", lane);
-    return format("lanes 0x%08x", lanes);
+    return std::has_single_bit(lanes) ? format("lane %d", std::countr_zero(lanes))
+                                      : format("lanes 0x%08x", lanes);
 }
 
 // What lanes call is mostly one text in one place of memory.
@@ -42,69 +37,57 @@ bool same_place(Site a, Site b) {
     const Thread &first = *meeting.waiting.threads.front();
     fail(Mistake::MISUSE,
          format("the lanes of a warp have diverged: %s of %s against %s of %s", call.what,
-                lanes_name(call.mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
+                lanes_name(call.mask).c_str(), meeting.call.what,
+                lanes_name(meeting.call.mask).c_str()),
          {note_at(*current, where, "came here"), note_at(first, first.wait.where, "waits here")});
 }
 
 // Does the work and lets all lanes continue, if none is missing. Lanes that have exited never
 // arrive: if the function needs them, that is a mistake.
 void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
-    const std::uint32_t exited = thread.cta->warps[thread.warp()].exited;
-    const std::uint32_t missing = meeting.mask & ~meeting.lanes;
-    if ((missing & exited) != 0 && !meeting.exited_may_miss)
+    const Call &call = meeting.call;
+    const std::uint32_t exited = warp_of(thread).exited;
+    const std::uint32_t missing = call.mask & ~meeting.lanes;
+    if ((missing & exited) != 0 && !call.exited_may_miss)
         fail(Mistake::MISUSE,
-             format("%s needs %s of warp %d of CTA %d, which exited", meeting.what,
+             format("%s needs %s of warp %d of CTA %d, which exited", call.what,
                     lanes_name(missing & exited).c_str(), thread.warp(), thread.cta->rank),
              {note_at(where, "it was called here")});
     if ((missing & ~exited) != 0)
         return;
-    if (meeting.work != nullptr)
-        meeting.work(meeting.argument);
+    if (call.work != nullptr)
+        call.work(meeting.argument);
     meeting.lanes = 0;
-    meeting.leaving = std::popcount(meeting.mask & ~exited);
+    meeting.leaving = std::popcount(call.mask & ~exited);
     meeting.next();
-    if ((meeting.mask | exited) == ~0u)
+    if ((call.mask | exited) == ~0u)
         accesses_warp_met(*thread.cta, thread.warp());
     meeting.waiting.wake_all();
-}
-
-void start(Rendezvous &meeting, const Call &call) {
-    meeting.what = call.what;
-    meeting.mask = call.mask;
-    meeting.work = call.work;
-    meeting.exited_may_miss = call.exited_may_miss;
-    std::memset(meeting.argument, 0, sizeof meeting.argument);
 }
 
 // Where the current thread waits for the lanes of its mask: with those that called the same, or in
 // a meeting that is not in use.
 Rendezvous &meeting_for(const Call &call, Site where) {
-    const Thread &thread = *current;
-    const std::uint32_t own = bit_of(thread.lane());
+    const std::uint32_t own = bit_of(current->lane());
     if ((call.mask & own) == 0)
         fail(Mistake::MISUSE,
              format("%s with a mask, 0x%08x, without the lane itself", call.what, call.mask), where,
              "called it here");
-    auto &meetings = thread.cta->warps[thread.warp()].meetings;
+    auto &meetings = warp_of(*current).meetings;
     Rendezvous *vacant = nullptr;
     for (const std::unique_ptr<Rendezvous> &meeting : meetings) {
         if (meeting->lanes == 0 && meeting->leaving == 0)
             vacant = meeting.get();
-        else if (meeting->mask == call.mask && same_text(meeting->what, call.what))
+        else if (meeting->call.mask == call.mask && same_text(meeting->call.what, call.what))
             return *meeting;
-        else if ((meeting->mask & own) != 0 && (meeting->lanes & call.mask) != 0)
+        else if ((meeting->call.mask & own) != 0 && (meeting->lanes & call.mask) != 0)
             fail_diverged(*meeting, call, where);
     }
     if (vacant == nullptr)
         vacant = meetings.emplace_back(std::make_unique<Rendezvous>()).get();
-    start(*vacant, call);
+    vacant->call = call;
+    std::ranges::fill(vacant->argument, nullptr);
     return *vacant;
-}
-
-// What a deadlock report says of the lanes that wait.
-std::string describe(const Rendezvous &meeting) {
-    return format("%s: %s have not arrived", meeting.what,
-                  lanes_name(meeting.mask & ~meeting.lanes).c_str());
 }
 
 // The current thread joins a rendezvous of its warp, or opens one.
@@ -113,16 +96,19 @@ void join(const Call &call, void *argument, Site where) {
     Thread &thread = *current;
     Rendezvous &meeting = meeting_for(call, where);
     const std::uint64_t phase = meeting.phase;
-    if (call.synchronises)
+    if (call.work == nullptr)
         order::release(meeting.carrier(phase));
     meeting.argument[thread.lane()] = argument;
     meeting.lanes |= bit_of(thread.lane());
     complete_if_full(meeting, thread, where);
     wait_until(
         meeting.waiting, [&meeting, phase] { return meeting.phase != phase; }, where,
-        [&meeting] { return describe(meeting); });
+        [&meeting] {
+            return format("%s: %s have not arrived", meeting.call.what,
+                          lanes_name(meeting.call.mask & ~meeting.lanes).c_str());
+        });
     --meeting.leaving;
-    if (call.synchronises)
+    if (call.work == nullptr)
         order::acquire(meeting.carrier(phase));
     schedule_point();
 }
@@ -148,17 +134,11 @@ int source_of(int lane, const ShuffleLane &wish) {
     const int first = lane & ~(wish.width - 1);
     const int last = first + wish.width - 1;
     const int operand = static_cast<int>(wish.operand % WARP_LANES);
-    switch (wish.how) {
-    case Shuffle::INDEX:
-        return first + operand % wish.width;
-    case Shuffle::UP:
-        return lane - operand >= first ? lane - operand : lane;
-    case Shuffle::DOWN:
-        return lane + operand <= last ? lane + operand : lane;
-    case Shuffle::XOR:
-        break;
-    }
-    return (lane ^ operand) <= last ? lane ^ operand : lane;
+    const int sources[] = {first + operand % wish.width, lane - operand, lane + operand,
+                           lane ^ operand};
+    const int source = sources[static_cast<int>(wish.how)];
+    const bool inside = source <= last && (source >= first || wish.how == Shuffle::XOR);
+    return inside ? source : lane;
 }
 
 void shuffle(void **arguments) {
@@ -177,79 +157,38 @@ void shuffle(void **arguments) {
     }
 }
 
-void elect(void **arguments) {
-    int leader = 0;
-    while (arguments[leader] == nullptr)
-        ++leader;
-    for (int lane = leader; lane < WARP_LANES; ++lane)
-        if (arguments[lane] != nullptr)
-            *static_cast<int *>(arguments[lane]) = leader;
-}
-
-struct BallotLane {
-    bool predicate;
-    std::uint32_t result;
-};
-
-void ballot(void **arguments) {
-    std::uint32_t votes = 0;
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        const BallotLane *voter = static_cast<const BallotLane *>(arguments[lane]);
-        if (voter != nullptr && voter->predicate)
-            votes |= bit_of(lane);
-    }
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (arguments[lane] != nullptr)
-            static_cast<BallotLane *>(arguments[lane])->result = votes;
-}
-
 struct ReducedLane {
     Reduction how;
     std::uint32_t value;
 };
 
-std::uint32_t reduced(Reduction how, std::uint32_t a, std::uint32_t b) {
-    const auto is_less = [&] {
-        const bool is_signed = how == Reduction::MIN_S32 || how == Reduction::MAX_S32;
-        return is_signed ? std::int32_t(a) < std::int32_t(b) : a < b;
-    };
-    switch (how) {
-    case Reduction::ADD:
-        return a + b;
-    case Reduction::AND:
-        return a & b;
-    case Reduction::OR:
-        return a | b;
-    case Reduction::XOR:
-        return a ^ b;
-    case Reduction::MIN_U32:
-    case Reduction::MIN_S32:
-        return is_less() ? a : b;
-    case Reduction::MAX_U32:
-    case Reduction::MAX_S32:
-        break;
-    }
-    return is_less() ? b : a;
-}
+// In the order of Reduction.
+constexpr std::uint32_t (*COMBINE[])(std::uint32_t, std::uint32_t) = {
+    [](std::uint32_t a, std::uint32_t b) { return a + b; },
+    [](std::uint32_t a, std::uint32_t b) { return a & b; },
+    [](std::uint32_t a, std::uint32_t b) { return a | b; },
+    [](std::uint32_t a, std::uint32_t b) { return a ^ b; },
+    [](std::uint32_t a, std::uint32_t b) { return std::min(a, b); },
+    [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); },
+    [](std::uint32_t a, std::uint32_t b) { return std::uint32_t(std::min(int(a), int(b))); },
+    [](std::uint32_t a, std::uint32_t b) { return std::uint32_t(std::max(int(a), int(b))); }};
 
 void reduce(void **arguments) {
-    const ReducedLane *first = nullptr;
-    std::uint32_t result = 0;
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        const ReducedLane *mine = static_cast<const ReducedLane *>(arguments[lane]);
-        if (mine == nullptr)
-            continue;
-        result = first == nullptr ? mine->value : reduced(mine->how, result, mine->value);
-        first = mine;
-    }
+    ReducedLane *lanes[WARP_LANES];
+    int count = 0;
     for (int lane = 0; lane < WARP_LANES; ++lane)
         if (arguments[lane] != nullptr)
-            static_cast<ReducedLane *>(arguments[lane])->value = result;
+            lanes[count++] = static_cast<ReducedLane *>(arguments[lane]);
+    std::uint32_t &result = lanes[0]->value;
+    for (int i = 1; i < count; ++i)
+        result = COMBINE[static_cast<int>(lanes[i]->how)](result, lanes[i]->value);
+    for (int i = 1; i < count; ++i)
+        lanes[i]->value = result;
 }
 
 // Whether a thread that has exited had come further than the line of an .aligned instruction that
 // it never executed: known by the line of its last access. One that returned before is not meant.
-bool went_past(const Thread &thread, const AlignedCalls::Call &call) {
+bool went_past(const Thread &thread, const AlignedCall &call) {
     static std::map<std::uintptr_t, Note> places;
     if (thread.last_access == 0 || thread.aligned_line >= call.site.line())
         return false;
@@ -261,25 +200,23 @@ bool went_past(const Thread &thread, const AlignedCalls::Call &call) {
            found->second.file.ends_with(call.site.file_name());
 }
 
-// Lanes of the warp that have exited without number `index` of the .aligned instructions.
-void check_exited(const Cta &cta, int warp, std::uint64_t index) {
-    const AlignedCalls &aligned = cta.aligned[std::size_t(warp)];
-    const AlignedCalls::Call &call = aligned.calls[std::size_t(index - aligned.first)];
+// Lanes of the thread's warp that have exited without this one of the .aligned instructions.
+void check_exited(const Thread &of_warp, std::uint64_t number) {
+    const Warp &warp = warp_of(of_warp);
+    const AlignedCall &call = warp.aligned[std::size_t(number - warp.first_aligned)];
     std::uint32_t past = 0;
     const Thread *one = nullptr;
-    for (int number = warp * WARP_LANES; number < int(cta.threads.size()); ++number) {
-        const Thread &thread = cta.threads[std::size_t(number)];
-        if (thread.warp() == warp && thread.finished && thread.aligned_calls == index &&
+    for (const Thread &thread : of_warp.cta->threads)
+        if (thread.warp() == of_warp.warp() && thread.finished && thread.aligned_calls == number &&
             went_past(thread, call)) {
             past |= bit_of(thread.lane());
             one = &thread;
         }
-    }
     if (past != 0)
         fail(Mistake::MISUSE,
              format("the lanes of a warp have diverged: %s of warp %d of CTA %d went past %s, "
                     "which is .aligned, and exited",
-                    lanes_name(past).c_str(), warp, cta.rank, call.what),
+                    lanes_name(past).c_str(), of_warp.warp(), of_warp.cta->rank, call.what),
              {note_at(call.site, format("lane %d executed it here", call.lane)),
               note_at(*one, one->last_access, "was here last")});
 }
@@ -288,15 +225,16 @@ void check_exited(const Cta &cta, int warp, std::uint64_t index) {
 
 void warp_aligned(const char *what, Site where) {
     Thread &thread = *current;
+    Warp &warp = warp_of(thread);
     thread.aligned_line = where.line();
-    AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
-    const std::size_t index = std::size_t(thread.aligned_calls++ - aligned.first);
-    if (index == aligned.calls.size()) {
-        aligned.calls.push_back({what, where, thread.lane(), 0});
-        if (thread.cta->warps[std::size_t(thread.warp())].exited != 0)
-            check_exited(*thread.cta, thread.warp(), aligned.first + index);
+    const std::uint64_t number = thread.aligned_calls++;
+    const std::size_t index = std::size_t(number - warp.first_aligned);
+    if (index == warp.aligned.size()) {
+        warp.aligned.push_back({what, where, thread.lane(), 0});
+        if (warp.exited != 0)
+            check_exited(thread, number);
     }
-    AlignedCalls::Call &call = aligned.calls[index];
+    AlignedCall &call = warp.aligned[index];
     if (!same_text(call.what, what) || !same_place(call.site, where))
         fail(Mistake::MISUSE,
              format("the lanes of a warp have diverged: %s is .aligned, and lane %d came to %s",
@@ -304,26 +242,14 @@ void warp_aligned(const char *what, Site where) {
              {note_at(thread, where, "came here"),
               note_at(call.site, format("lane %d came here", call.lane))});
     if (++call.lanes == WARP_LANES) { // the first call: no lane still has to execute it
-        aligned.calls.erase(aligned.calls.begin());
-        ++aligned.first;
+        warp.aligned.erase(warp.aligned.begin());
+        ++warp.first_aligned;
     }
 }
 
-void warp_together(const char *what, std::uint32_t mask, void *argument,
-                   void (*work)(void **arguments), bool synchronises, Site where) {
+void warp_together(const char *what, void *argument, void (*work)(void **arguments), Site where) {
     warp_aligned(what, where);
-    join({what, mask, work, false, synchronises}, argument, where);
-}
-
-void warp_collective(const char *what, std::uint32_t mask, void *argument,
-                     void (*work)(void **arguments), Site where) {
-    join({what, mask, work, true, false}, argument, where);
-}
-
-int warp_elect(std::uint32_t mask, Site where) {
-    int leader = -1;
-    warp_collective("elect.sync", mask, &leader, elect, where);
-    return leader;
+    join({what, WHOLE_WARP, work, false}, argument, where);
 }
 
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
@@ -333,37 +259,38 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
              format("%s in segments of %d lanes: not a power of two up to 32", name_of(how), width),
              where, "called it here");
     ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
-    warp_collective(name_of(how), mask, &mine, shuffle, where);
+    join({name_of(how), mask, shuffle}, &mine, where);
     return mine.result;
 }
 
-std::uint32_t warp_vote(const char *what, std::uint32_t mask, bool predicate, Site where) {
-    BallotLane mine = {predicate, 0};
-    warp_collective(what, mask, &mine, ballot, where);
-    return mine.result;
-}
-
-std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where) {
+std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where,
+                          const char *what) {
     ReducedLane mine = {how, value};
-    join({"__reduce_sync", mask, reduce, true, false}, &mine, where);
+    join({what, mask, reduce}, &mine, where);
     return mine.value;
 }
 
-std::uint32_t warp_active() { return ~current->cta->warps[std::size_t(current->warp())].exited; }
-
-void warp_sync(std::uint32_t mask, Site where) {
-    join({"__syncwarp", mask, nullptr, true, true}, nullptr, where);
+std::uint32_t warp_vote(const char *what, std::uint32_t mask, bool predicate, Site where) {
+    const std::uint32_t own = predicate ? bit_of(current->lane()) : 0;
+    return warp_reduce(Reduction::OR, mask, own, where, what);
 }
 
+int warp_elect(std::uint32_t mask, Site where) {
+    return std::countr_zero(warp_vote("elect.sync", mask, true, where));
+}
+
+std::uint32_t warp_active() { return ~warp_of(*current).exited; }
+
+void warp_sync(std::uint32_t mask, Site where) { join({"__syncwarp", mask}, nullptr, where); }
+
 void warp_thread_exits(Thread &thread) {
-    Warp &warp = thread.cta->warps[thread.warp()];
+    Warp &warp = warp_of(thread);
     warp.exited |= bit_of(thread.lane());
     for (const std::unique_ptr<Rendezvous> &meeting : warp.meetings)
         if (meeting->lanes != 0)
             complete_if_full(*meeting, thread, meeting->waiting.threads.front()->wait.where.site);
-    const AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
-    if (thread.aligned_calls < aligned.first + aligned.calls.size())
-        check_exited(*thread.cta, thread.warp(), thread.aligned_calls);
+    if (thread.aligned_calls < warp.first_aligned + warp.aligned.size())
+        check_exited(thread, thread.aligned_calls);
 }
 
 } // namespace emulator

@@ -1,6 +1,5 @@
 // wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
 // rules about accumulators that are still being written.
-#include "counts.h"
 #include "formats/e4m3.h"
 #include "machine.h"
 #include "multiply.h"

@@ -2,7 +2,6 @@
 // names, tensor maps, and mistakes that only kernels that call the emulator make.
 #include "units.h"
 
-#include "counts.h"
 #include "emulator/barriers.h"
 #include "emulator/emulator.h"
 #include "emulator/runtime.h"
@@ -58,11 +57,11 @@ std::vector<int> entries; // what kernels tell
 // Runs the kernel under a policy, and what follows under the eager one again; what it told.
 std::vector<int> run(const char *policy, std::uint64_t seed, int ctas, int threads,
                      const std::function<void()> &kernel) {
-    EXPECT(choose_policy(policy, seed), "no policy %s", policy);
+    EXPECT(emulator_choose_policy(policy, seed), "no policy %s", policy);
     entries.clear();
     landed = 0;
     run_kernel(ctas, threads, kernel);
-    choose_policy("eager", 0);
+    emulator_choose_policy("eager", 0);
     return entries;
 }
 
@@ -82,12 +81,12 @@ void indices() {
 // The first CTA exits; the second asks until somebody was told about that.
 void progress() {
     static double last = 0;
-    on_progress([](double done, std::uint64_t) { last = done; });
+    emulator_on_progress([](double done, std::uint64_t) { last = done; });
     run_kernel(2, 1, [] {
         for (int i = 0; current->cta->rank == 1 && last == 0 && i < 100'000'000; ++i)
             let_others_run();
     });
-    on_progress(nullptr);
+    emulator_on_progress(nullptr);
     EXPECT(last == 0.5, "%f of the grid done", last);
 }
 
@@ -352,7 +351,7 @@ void check_mistakes() {
     expect_mistake("address", "CTA 1 through a plain pointer",
                    in_cluster(2, 1, write_peers_memory));
     expect_mistake("address", "v98: ", in_cluster(1, 1, [] {
-                       set_report_prefix("v98");
+                       emulator_report_prefix("v98");
                        __tsan_write4(shared_at<int>(32768));
                    }));
     expect_mistake("hazard", "accumulators that the thread has never written",

@@ -4,8 +4,8 @@
 
 #include "emulator/site.h"
 
-#include <bit>
 #include <cstddef>
+#include <type_traits>
 
 namespace emulator {
 
@@ -60,30 +60,20 @@ void atomic_store(T *address, const T &value, Order order, Scope scope, Site whe
 // fence.acq_rel and membar.
 void thread_fence(Scope scope);
 
-// The operations of atom and red. A compare-and-swap compares bits.
+// The operations min, max, inc and dec of atom and red. A compare-and-swap compares bits.
 namespace atomic {
 
-// min, max, inc, dec, cas.
-template <typename T>
-T smaller(T a, T b) {
-    return b < a ? b : a;
-}
-template <typename T>
-T larger(T a, T b) {
-    return a < b ? b : a;
-}
-template <typename T>
-T increment(T old, T limit) {
+inline constexpr auto smaller = []<typename T>(T a, T b) { return b < a ? b : a; };
+inline constexpr auto larger = []<typename T>(T a, T b) { return a < b ? b : a; };
+inline constexpr auto increment = []<typename T>(T old, T limit) {
     return old >= limit ? T(0) : T(old + 1);
-}
-template <typename T>
-T decrement(T old, T limit) {
+};
+inline constexpr auto decrement = []<typename T>(T old, T limit) {
     return old == 0 || old > limit ? limit : T(old - 1);
-}
-template <typename T>
-bool same_bits(const T &a, const T &b) {
+};
+inline constexpr auto same_bits = []<typename T>(const T &a, const T &b) {
     return __builtin_memcmp(&a, &b, sizeof(T)) == 0;
-}
+};
 
 } // namespace atomic
 

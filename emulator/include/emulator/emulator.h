@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* The names that emulator_choose_policy takes: the fixed policies, then "random", then NULL.
- * */
+/* The names that emulator_choose_policy takes: the fixed policies, then "random", then NULL. */
 const char *const *emulator_policies(void);
 
 /* How many of them are fixed. */

@@ -12,7 +12,6 @@
 #include "emulator/mbarrier.h"
 #include "formats/half.h"
 #include "emulator/runtime.h"
-#include "emulator/steps.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"

@@ -80,9 +80,6 @@ void say(const char *kind, const std::string &what);
 [[noreturn]] void fail(Mistake mistake, const std::string &what, const Origin &where,
                        const char *did);
 
-// What the first line of every report starts with. The string must outlive the runs.
-void set_report_prefix(const char *prefix);
-
 // What kind of thread it is, for a sentence: "thread 128 of CTA 1 (warp 4, lane 0)".
 std::string name_of(const Thread &thread);
 

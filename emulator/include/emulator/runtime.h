@@ -19,10 +19,12 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
 // How many clusters as configured are resident at once, 0 if none fits; returns a cudaError_t.
 int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config);
 
-// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor, and on the
-// device; return a cudaError_t.
+// Multiprocessors of the emulated device: as many clusters of one CTA are resident at once.
+constexpr int MULTIPROCESSORS = 4;
+
+// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor; returns a
+// cudaError_t.
 int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
-int blocks_of_device(int *blocks, int threads, std::size_t shared);
 
 // A copy to or from a variable of `size` bytes fails.
 int too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
@@ -67,10 +69,6 @@ void wait_for_launch_before();
 // the generic proxy comes before what the async proxy does afterwards.
 void fence_proxy_async(bool shared = true, bool global = false);
 
-// atom.acq_rel.add of 1: what the current thread did before happens before what a later caller, of
-// any CTA, does after.
-int count_arrival(int *counter, Site where);
-
 // setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take, DEADLOCK if the CTA
 // cannot have that many. And a launch begins, of CTAs of `threads`, `ctas` of which must fit on a
 // multiprocessor.
@@ -91,5 +89,13 @@ struct ConstantRead {
 
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();
+
+// Emulated steps, the time of a trace: they show only what came before what. The number of this
+// step, one more than the last one's; and the last one's.
+std::uint32_t next_step();
+std::uint32_t last_step();
+
+// Whether the pointer is one into the current CTA's shared memory.
+bool is_shared(const void *address);
 
 } // namespace emulator

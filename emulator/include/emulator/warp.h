@@ -14,12 +14,10 @@ struct Thread;
 
 constexpr std::uint32_t WHOLE_WARP = 0xffffffff;
 
-// The current thread joins the lanes of `mask` in `what`, an .aligned instruction. The last lane
-// calls work(arguments), with the arguments of all lanes by lane number; then all go on.
-// `synchronises`: also orders memory among the lanes, as __syncwarp does (shuffles do not). A lane
-// of the mask that has exited is MISUSE.
-void warp_together(const char *what, std::uint32_t mask, void *argument,
-                   void (*work)(void **arguments), bool synchronises, Site where);
+// The current thread joins all lanes of its warp in `what`, an .aligned instruction. The last lane
+// calls work(arguments), with the arguments of all lanes by lane number; then all go on. A lane
+// that has exited is MISUSE.
+void warp_together(const char *what, void *argument, void (*work)(void **arguments), Site where);
 
 // The current thread executes an .aligned instruction: all lanes of its warp have to execute the
 // same ones, at the same places of the kernel, in the same order, else they have diverged: MISUSE.
@@ -27,19 +25,14 @@ void warp_together(const char *what, std::uint32_t mask, void *argument,
 // wgmma.mma_async; .aligned.)
 void warp_aligned(const char *what, Site where);
 
-enum class Shuffle { INDEX, UP, DOWN, XOR };
-
 // Of the functions below lanes of the mask that have exited do not count.
-
-// `what`, with the arguments of all lanes of the mask that have not exited, nullptr for others.
-void warp_collective(const char *what, std::uint32_t mask, void *argument,
-                     void (*work)(void **arguments), Site where);
 
 // elect.sync: the number of the first lane that takes part.
 int warp_elect(std::uint32_t mask, Site where);
 
 // shfl.sync of 32 or 64 bits: the value of another lane, within segments of `width` lanes; the own
 // value if that lane is outside of the segment. MISUSE if the source lane is not in the mask.
+enum class Shuffle { INDEX, UP, DOWN, XOR };
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where);
 
@@ -48,7 +41,8 @@ std::uint32_t warp_vote(const char *what, std::uint32_t mask, bool predicate, Si
 
 // redux.sync: of all lanes of the mask, as unsigned or signed numbers.
 enum class Reduction { ADD, AND, OR, XOR, MIN_U32, MAX_U32, MIN_S32, MAX_S32 };
-std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where);
+std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where,
+                          const char *what = "__reduce_sync");
 
 // The lanes of the current thread's warp that have not exited.
 std::uint32_t warp_active();

@@ -329,7 +329,9 @@ template <typename... Parameters>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, void (*kernel)(Parameters...),
                                                size_t shared = 0, int limit = 0) {
     *block = limit > 0 ? limit : 1024;
-    return cudaError_t(emulator::blocks_of_device(grid, *block, shared));
+    const int error = emulator::blocks_per_multiprocessor(grid, *block, shared);
+    *grid *= emulator::MULTIPROCESSORS;
+    return cudaError_t(error);
 }
 
 // How many clusters of the launch can be resident at once.

@@ -55,7 +55,7 @@ namespace emulator::wmma {
 inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
                          Site where) {
     warp_together(
-        what, 0xffffffffu, nullptr, [](void **) {}, false, where);
+        what, nullptr, [](void **) {}, where);
     const char *const wrong = std::uintptr_t(address) % 32 != 0 ? "a 32-byte aligned address"
                               : stride_bytes % 16 != 0 ? "rows a multiple of 16 bytes apart"
                                                        : nullptr;

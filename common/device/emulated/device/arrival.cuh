@@ -3,9 +3,11 @@
 
 #include "device/base.cuh"
 
-#include "emulator/runtime.h"
+#include "emulator/atomics.h"
 
 // atom.acq_rel.gpu...add.
 DEVICE int count_arrival(int *counter, EMULATOR_SITE) {
-    return emulator::count_arrival(counter, where);
+    return emulator::atomic_change(
+        counter, [](int old) { return old + 1; }, emulator::Order::ACQ_REL, emulator::Scope::GPU,
+        where);
 }

@@ -7,7 +7,7 @@
 #include "trace/events.h"
 
 #include "emulator/site.h"
-#include "emulator/steps.h"
+#include "emulator/runtime.h"
 
 namespace trace {
 

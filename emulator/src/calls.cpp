@@ -1,21 +1,51 @@
+// What a kernel calls of the runtime.
 #include "emulator/atomics.h"
-
 #include "global_memory.h"
 #include "machine.h"
+#include "emulator/runtime.h"
 #include "strictness.h"
 
 #include <cstring>
 
 namespace emulator {
 
-namespace {
+void *dynamic_shared(std::size_t bytes, Site where) {
+    const SharedMemory &shared = current->cta->shared;
+    const std::size_t asked_for = shared.dynamic_size();
+    if (bytes > asked_for)
+        fail(Mistake::MISUSE,
+             format("the kernel takes %zu bytes of dynamic shared memory, and the launch requested "
+                    "%zu",
+                    bytes, asked_for),
+             {note_at(where, "taken here")});
+    return shared.dynamic();
+}
 
-constexpr std::size_t WIDEST_ATOMIC = 16;
+int cluster_cta_rank() { return current->cta->rank; }
+
+int cluster_ctas() { return int(current_cluster->ctas.size()); }
+
+void wait_for_launch_before() {
+    schedule_point();
+    order::waited_for_launch_before();
+}
+
+void fence_proxy_async(bool shared, bool global) {
+    schedule_point();
+    if (shared)
+        order::fence_proxy(Space::SHARED, !translated_program);
+    if (global)
+        order::fence_proxy(Space::GLOBAL, !translated_program);
+}
+
+void sleep() { schedule_point(); }
+
+// ---------------------------------------------------------------------------- atomics
+
+namespace {
 
 // The CTA of the cluster in whose shared memory the address is; nullptr for none.
 Cta *cta_with(const void *address) {
-    if (current->cta->shared.contains(address))
-        return current->cta;
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
         if (cta->shared.contains(address))
             return cta.get();
@@ -52,7 +82,7 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
         order::atomic_read(address, scope, changes || both || order == Order::ACQUIRE);
     if (touch != Touch::READ)
         order::atomic_write(address, scope, both || order == Order::RELEASE, changes);
-    alignas(WIDEST_ATOMIC) unsigned char word[WIDEST_ATOMIC];
+    alignas(16) unsigned char word[16]; // the widest
     std::memcpy(word, address, bytes);
     change(word, context);
     // A read, or a change that changes nothing, may be part of a loop.
