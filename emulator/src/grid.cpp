@@ -259,7 +259,7 @@ void fail_with_deadlock(const Cluster &cluster) {
                          "", 0});
     fail(Mistake::DEADLOCK,
          !anything_pending() ? "no thread can go on and nothing is in flight"
-                              : "no thread can go on, and nothing in flight can complete",
+                             : "no thread can go on, and nothing in flight can complete",
          notes);
 }
 
