@@ -60,7 +60,6 @@ struct Wgmma {
 // A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
 // threads have waited for are forgotten.
 struct Warpgroup {
-    Cta *cta = nullptr;
     std::uint64_t first = 0; // number of slots.front()
     std::deque<Wgmma> slots;
     std::uint64_t executed = 0;

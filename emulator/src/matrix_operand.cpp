@@ -29,22 +29,16 @@ std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
 constexpr int SWIZZLES[] = {0, 3, 2, 1};
 
 // The 16-byte chunks of a K-major row or an MN-major column, and how they lie.
-void lay_out(MatrixOperand &operand, int rows, std::uint32_t leading, std::uint32_t stride) {
-    const bool swizzled = operand.swizzle != 0;
-    operand.line_step = swizzle_span(operand.swizzle);
-    if (operand.transposed) {
-        operand.lines = COLUMNS;
-        operand.chunks = std::uint32_t(rows) / CHUNK_ELEMENTS;
-        operand.span_bits = operand.swizzle;
-        operand.line_jump = swizzled ? stride : leading;
-        operand.chunk_jump = swizzled ? leading : stride;
-    } else {
-        operand.lines = std::uint32_t(rows);
-        operand.chunks = COLUMNS / CHUNK_ELEMENTS;
-        operand.span_bits = swizzled ? 1 : 0;
-        operand.line_jump = stride;
-        operand.chunk_jump = leading;
-    }
+void lay_out(MatrixOperand &operand, std::uint32_t rows, std::uint32_t leading,
+             std::uint32_t stride) {
+    const bool swizzled = operand.swizzle != 0, transposed = operand.transposed;
+    operand.lines = transposed ? COLUMNS : rows;
+    operand.chunks = (transposed ? rows : COLUMNS) / CHUNK_ELEMENTS;
+    operand.span_bits = transposed ? operand.swizzle : swizzled;
+    operand.line_jump = stride;
+    operand.chunk_jump = leading;
+    if (transposed && !swizzled)
+        std::swap(operand.line_jump, operand.chunk_jump);
 }
 
 // A swizzle's pattern repeats from the address that is a multiple of its size: the operand begins
@@ -63,15 +57,15 @@ void check_start(const MatrixOperand &operand, Site where) {
                where);
 }
 
-void check_inside(const Cta &cta, const MatrixOperand &operand, Site where) {
+void check_inside(const MatrixOperand &operand, Site where) {
     const std::uint64_t groups = (operand.lines + GROUP_LINES - 1) / GROUP_LINES;
     const std::uint64_t spans = ((operand.chunks - 1) >> operand.span_bits) + 1;
-    const std::uint64_t part = GROUP_LINES * operand.line_step;
+    const std::uint64_t part = GROUP_LINES * swizzle_span(operand.swizzle);
     const std::uint32_t begin =
         operand.start - (operand.swizzle != 0 ? operand.start % std::uint32_t(part) : 0);
     const std::uint64_t end =
         begin + (groups - 1) * operand.line_jump + (spans - 1) * operand.chunk_jump + part;
-    if (operand.start < SHARED_BASE || end > SHARED_BASE + cta.shared.size())
+    if (operand.start < SHARED_BASE || end > SHARED_BASE + current->cta->shared.size())
         reject(operand,
                format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory",
                       operand.start, (unsigned long long)end),
@@ -80,7 +74,7 @@ void check_inside(const Cta &cta, const MatrixOperand &operand, Site where) {
 
 } // namespace
 
-void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where) {
+void decode_operand(MatrixOperand &operand, std::uint32_t rows, Site where) {
     const std::uint64_t descriptor = operand.descriptor;
     operand.start = field(descriptor, 0, 14) << 4;
     operand.swizzle = SWIZZLES[descriptor >> 62];
@@ -88,7 +82,7 @@ void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where
     if (field(descriptor, 49, 3) != 0)
         reject(operand, "has a base offset, which is not modelled", where);
     check_start(operand, where);
-    check_inside(cta, operand, where);
+    check_inside(operand, where);
 }
 
 void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where) {

@@ -22,8 +22,7 @@ struct MatrixOperand {
     std::uint32_t start = 0;      // shared address of the first chunk, before the swizzle
     std::uint32_t lines = 0;      // rows or columns
     std::uint32_t chunks = 0;     // of a line
-    std::uint32_t line_step = 0;  // bytes from a line to the next of its eight
-    std::uint32_t line_jump = 0;  // from eight lines to the next eight
+    std::uint32_t line_jump = 0;  // bytes from eight lines to the next eight
     std::uint32_t chunk_jump = 0; // from a span to the next one in a line
     int span_bits = 0;            // chunks in a span: 1 << span_bits
     int swizzle = 0;              // as in CUtensorMapSwizzle
@@ -31,16 +30,17 @@ struct MatrixOperand {
     // Shared address of a chunk.
     std::uint32_t address(std::uint32_t line, std::uint32_t chunk) const {
         const std::uint32_t in_span = chunk & ((1u << span_bits) - 1);
-        return swizzle_address(start + (line >> 3) * line_jump + (line & 7) * line_step +
+        return swizzle_address(start + (line >> 3) * line_jump +
+                                   (line & 7) * swizzle_span(swizzle) +
                                    (chunk >> span_bits) * chunk_jump + in_span * SWIZZLE_CHUNK,
                                swizzle);
     }
 };
 
 // Decodes the descriptor of an operand of that many rows (of A, or columns of B); fails with MISUSE
-// if it is not such an operand with the pattern's alignment that lies inside of the CTA's shared
-// memory.
-void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where);
+// if it is not such an operand with the pattern's alignment that lies inside of the current
+// CTA's shared memory.
+void decode_operand(MatrixOperand &operand, std::uint32_t rows, Site where);
 
 // The wgmma that runs reads the operand's bytes, line after line.
 void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where);

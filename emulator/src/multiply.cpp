@@ -133,8 +133,8 @@ void negate(std::uint8_t *bytes, int rows, bool e4m3) {
 void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count) {
     const int below = count / 2; // matrices one below the other
     for (int i = 0; i < count; ++i) {
-        std::uint8_t *matrix = rows + i % below * 8 * K_BYTES + i / below * 16;
-        std::memcpy(register_at(matrix, K_BYTES, lane), &registers[i], sizeof registers[i]);
+        const int row = i % below * 8 + lane / 4, byte = i / below * 16 + lane % 4 * 4;
+        std::memcpy(rows + row * K_BYTES + byte, &registers[i], sizeof registers[i]);
     }
 }
 

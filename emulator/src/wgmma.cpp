@@ -96,13 +96,13 @@ Warpgroup &warpgroup_of(const Thread &thread, Site where) {
 }
 
 // Makes the wgmma happen; in an operation.
-void execute(Warpgroup &group) {
+void execute(Cta &cta, Warpgroup &group) {
     static std::uint8_t a[WGMMA_M * K_BYTES], b[WGMMA_LARGEST_N * K_BYTES];
     Wgmma &slot = group.slot(group.executed);
     order::acquire_briefly(slot.called); // what its 128 threads did before
     if (slot.a_rows.empty())
-        read_operand(*group.cta, slot.a, a, slot.site);
-    read_operand(*group.cta, slot.b, b, slot.site);
+        read_operand(cta, slot.a, a, slot.site);
+    read_operand(cta, slot.b, b, slot.site);
     multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums,
              slot.a_rows.empty() ? a : slot.a_rows.data(), b);
     ++group.executed;
@@ -119,8 +119,8 @@ Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, s
     if (a_in_registers)
         made.a_rows.resize(WGMMA_M * K_BYTES);
     else
-        decode_operand(*group.cta, made.a, WGMMA_M, where);
-    decode_operand(*group.cta, made.b, form.n, where);
+        decode_operand(made.a, WGMMA_M, where);
+    decode_operand(made.b, form.n, where);
     return group.slots.emplace_back(std::move(made));
 }
 
@@ -147,10 +147,9 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) *
                             std::uint64_t(slot.form.e4m3 ? E4M3_K : MMA_K);
     submit({.kind = OperationKind::MATMUL,
-            .cta = group.cta,
             .site = where,
             .name = "wgmma",
-            .complete = [&group] { execute(group); },
+            .complete = [&group](const Operation &operation) { execute(*operation.cta, group); },
             .ready = [&group, number] { return group.executed == number; },
             .agent = group.agent,
             .tile = slot.a_rows.empty() ? slot.a.start - SHARED_BASE : Operation::NOWHERE});
@@ -258,11 +257,10 @@ void tensor_core_thread_exits(Thread &thread) {
         return;
     const Site site = state.ranges.back().site; // of the last one
     const std::uint64_t committed = state.groups.empty() ? state.waited : state.groups.back();
-    if (state.issued > committed)
-        fail(Mistake::MISUSE,
-             "exit with a wgmma that the thread has never committed (wgmma_commit)",
-             {note_at(thread, site, "called wgmma here")});
-    fail(Mistake::HAZARD, "exit with a wgmma that the thread has not waited for (wgmma_wait)",
+    const bool is_committed = state.issued == committed;
+    fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
+         format("exit with a wgmma that the thread has %s",
+                is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)"),
          {note_at(thread, site, "called wgmma here")});
 }
 
