@@ -1,5 +1,4 @@
-#include "matrix_operand.h"
-
+// The descriptors of wgmma's operands (accumulators.h).
 #include "machine.h"
 #include "strictness.h"
 

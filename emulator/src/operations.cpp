@@ -24,13 +24,6 @@ Queue &pending_of(OperationKind kind) { return pending[static_cast<int>(kind)]; 
 
 bool is_ready(const Operation &operation) { return !operation.ready || operation.ready(); }
 
-// Clusters may be smaller than the policy expects. Without a favoured CTA no search through
-// thousands of operations is needed.
-bool favours_some_cta() {
-    const int favoured = policy().favoured_cta;
-    return favoured >= 0 && favoured < static_cast<int>(current_cluster->ctas.size());
-}
-
 bool is_favoured(const Operation &operation) {
     return operation.cta->rank == policy().favoured_cta;
 }
@@ -66,17 +59,19 @@ std::size_t choose_within(const Queue &queue) {
     const Pick pick = policy().operation;
     const std::size_t first =
         pick == Pick::ANY && size > 1 ? random_below(static_cast<unsigned>(size)) : 0;
-    const auto choose = [&](bool any_cta) {
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
-            const Operation &operation = queue[index];
-            if ((any_cta || is_favoured(operation)) && is_ready(operation))
-                return index;
-        }
-        return NONE;
-    };
-    const std::size_t favoured = favours_some_cta() ? choose(false) : NONE;
-    return favoured != NONE ? favoured : choose(true);
+    // Clusters may be smaller than the policy expects.
+    const bool favours = policy().favoured_cta >= 0 &&
+                         std::size_t(policy().favoured_cta) < current_cluster->ctas.size();
+    std::size_t found = NONE;
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
+        if (!is_ready(queue[index]))
+            continue;
+        if (!favours || is_favoured(queue[index]))
+            return index;
+        found = found == NONE ? index : found;
+    }
+    return found;
 }
 
 // Whether `a` goes before `b` when they are of different kinds and the kinds have no order.

@@ -23,34 +23,32 @@ constexpr std::uint32_t BULK_ALIGNMENT = 16;
 // `copy` names the instruction, "TMA load", with which `why` goes on.
 [[noreturn]] void reject(const char *copy, const std::string &why, Site where,
                          Mistake mistake = Mistake::MISUSE) {
-    fail(mistake, format("%s%s", copy, why.c_str()), where, "started the copy here");
+    fail(mistake, copy + why, where, "started the copy here");
 }
 
 void check_parameter(const void *map, const char *copy, Site where) {
+    const auto reject_unless_allowed = [&](const char *rule, const std::string &why) {
+        fail_unless_allowed(rule, Mistake::MISUSE, copy + why,
+                            {note_at(*current, where, "started the copy here")});
+    };
     const bool shared = current->cta->shared.contains(map);
     if (translated_program && (shared || is_local(map)))
-        fail_unless_allowed(
-            "local-map", Mistake::MISUSE,
-            format(
-                "%s with a tensor map in %s memory, where TMA cannot read it. Pass it as a const "
-                "__grid_constant__ parameter",
-                copy, shared ? "shared" : "a thread's local"),
-            {note_at(*current, where, "started the copy here")});
+        reject_unless_allowed(
+            "local-map", format(" with a tensor map in %s memory, where TMA cannot read it. Pass "
+                                "it as a const __grid_constant__ parameter",
+                                shared ? "shared" : "a thread's local"));
     if (is_host_memory(map))
         reject(copy, " with a tensor map in host memory", where, Mistake::ADDRESS);
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
-    if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE ||
-        std::find(acquired.begin(), acquired.end(), map) != acquired.end())
-        return;
-    fail_unless_allowed(
-        "global-map", Mistake::MISUSE,
-        format("%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
-               "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
-               copy,
-               translated_program
-                   ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
-                   : ""),
-        {note_at(*current, where, "started the copy here")});
+    if (global_place(map, sizeof(TensorDescription)) != GlobalPlace::ELSEWHERE &&
+        std::find(acquired.begin(), acquired.end(), map) == acquired.end())
+        reject_unless_allowed(
+            "global-map",
+            format(" with a tensor map in global memory: TMA reads maps through a proxy of its own "
+                   "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
+                   translated_program
+                       ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
+                       : ""));
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
@@ -126,14 +124,16 @@ void start_load(Operation load, MbarrierRef barrier, const Move &move) {
     submit(std::move(load));
 }
 
-// The box as it is now in global memory; what lies outside of the tensor is zeros.
-std::vector<unsigned char> read_global(const Box &box, Site where) {
+// Brings the box as it is now in global memory; what lies outside of the tensor is zeros.
+void load_box(const Operation &load, const Box &box) {
     std::vector<unsigned char> bytes(box.bytes());
     walk_rows(box, [&](const BoxRow &row) {
-        access_global(row.global, row.bytes, {false, where});
+        access_global(row.global, row.bytes, {false, load.site});
         std::memcpy(&bytes[row.offset], row.global, row.bytes);
     });
-    return bytes;
+    walk_pieces(box, *load.cta, [&](unsigned char *piece, std::uint32_t at, std::uint32_t count) {
+        std::memcpy(piece, &bytes[at], count);
+    });
 }
 
 // The CTAs of the mask, checked: they must be there to be written to.
@@ -165,14 +165,7 @@ void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef ba
         mbarrier_copy_issued({cta, barrier.offset}, where);
     for (Cta *cta : destinations)
         start_load({.site = where, .name = "TMA load", .tile = box.tile, .bytes = box.bytes()},
-                   {cta, barrier.offset}, [=](const Operation &load) {
-                       const std::vector<unsigned char> bytes = read_global(box, where);
-                       walk_pieces(
-                           box, [&](std::uint32_t offset, std::uint32_t from, std::uint32_t count) {
-                               std::memcpy(load.cta->shared.generic(offset, count), &bytes[from],
-                                           count);
-                           });
-                   });
+                   {cta, barrier.offset}, [box](const Operation &load) { load_box(load, box); });
 }
 
 void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
@@ -224,8 +217,8 @@ void read_shared(const Operation &operation, Store &store) {
     Cta &cta = *operation.cta;
     store.bytes.resize(store.box.bytes());
     access_shared(cta, store.box.tile, store.box.bytes(), {false, operation.site});
-    walk_pieces(store.box, [&](std::uint32_t offset, std::uint32_t to, std::uint32_t count) {
-        std::memcpy(&store.bytes[to], cta.shared.generic(offset, count), count);
+    walk_pieces(store.box, cta, [&](unsigned char *piece, std::uint32_t at, std::uint32_t count) {
+        std::memcpy(&store.bytes[at], piece, count);
     });
     operation.issuer->bulk.take(store.group, &OperationGroup::read);
 }
