@@ -49,10 +49,10 @@ std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t descriptor
 // One wgmma of a warpgroup: complete once all 128 threads have called it.
 struct Wgmma {
     WgmmaForm form;
-    std::uint64_t a, b; // descriptors
-    Site site;          // of the first to call it
-    std::vector<std::uint32_t> a_chunks{}, b_chunks{};
-    std::vector<std::uint8_t> a_rows{}; // K_BYTES each, if A is in registers
+    std::uint64_t a_descriptor, b_descriptor;
+    Site site;                                         // of the first to call it
+    std::vector<std::uint32_t> a_chunks{}, b_chunks{}; // of A: none if it is in registers
+    std::vector<std::uint8_t> a{};                     // the operand
     float *sums[128] = {};
     int arrived = 0;
     int waited_by = 0;               // threads that know it to be complete

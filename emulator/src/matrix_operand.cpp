@@ -36,6 +36,18 @@ struct Descriptor {
     }
 };
 
+// A swizzle's pattern repeats from the address that is a multiple of its size: the operand begins
+// in the pattern's first line, and the chunks that lie side by side there stay in it.
+void check_start(const Descriptor &descriptor, std::uint32_t start, std::uint32_t span,
+                 std::uint32_t side_by_side, bool transposed) {
+    const std::uint32_t pattern = GROUP_LINES * span;
+    if (start % pattern + side_by_side * SWIZZLE_CHUNK > span)
+        descriptor.reject(format(
+            "starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
+            "bytes%s",
+            start, transposed ? "rows" : "32 bytes of K", pattern, hint_on_alignment().c_str()));
+}
+
 } // namespace
 
 std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t bits, bool transposed,
@@ -55,15 +67,10 @@ std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t bits, bool
     if (transposed && swizzle == 0)
         std::swap(chunk_jump, line_jump);
 
-    // A swizzle's pattern repeats from the address that is a multiple of its size: the operand
-    // begins in the pattern's first line, and what lies side by side there stays in it.
     const std::uint32_t span = swizzle_span(swizzle), pattern = GROUP_LINES * span;
     const std::uint32_t in_pattern = swizzle != 0 ? start % pattern : 0;
-    if (swizzle != 0 && in_pattern + std::min(chunks, in_span) * SWIZZLE_CHUNK > span)
-        descriptor.reject(format(
-            "starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
-            "bytes%s",
-            start, transposed ? "rows" : "32 bytes of K", pattern, hint_on_alignment().c_str()));
+    if (swizzle != 0)
+        check_start(descriptor, start, span, std::min(chunks, in_span), transposed);
     const std::uint64_t last_line = (lines - 1) / GROUP_LINES, last_span = (chunks - 1) / in_span;
     const std::uint64_t end =
         start - in_pattern + last_line * line_jump + last_span * chunk_jump + pattern;

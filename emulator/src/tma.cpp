@@ -107,11 +107,11 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
 
 // Starts a load into the shared memory of the barrier's CTA; `move` brings the bytes.
 template <typename Move>
-void start_load(Operation load, MbarrierRef barrier, const Move &move) {
-    load.kind = OperationKind::LOAD;
-    load.cta = barrier.cta;
-    load.barrier = barrier.offset;
-    load.complete = [barrier, move](const Operation &load) {
+void start_load(Operation started, MbarrierRef barrier, const Move &move) {
+    started.kind = OperationKind::LOAD;
+    started.cta = barrier.cta;
+    started.barrier = barrier.offset;
+    started.complete = [barrier, move](const Operation &load) {
         if (load.cta->exited())
             fail(Mistake::LIFETIME,
                  format("a %s reaches CTA %d, which has exited", load.name, load.cta->rank),
@@ -121,7 +121,7 @@ void start_load(Operation load, MbarrierRef barrier, const Move &move) {
         move(load);
         mbarrier_copy_landed(barrier, int(load.bytes), load.site);
     };
-    submit(std::move(load));
+    submit(std::move(started));
 }
 
 // Brings the box as it is now in global memory; what lies outside of the tensor is zeros.

@@ -108,14 +108,13 @@ void read_chunks(Cta &cta, const std::vector<std::uint32_t> &chunks, std::uint8_
 
 // Makes the wgmma happen; in an operation.
 void execute(Cta &cta, Warpgroup &group) {
-    static std::uint8_t a[WGMMA_M * K_BYTES], b[WGMMA_LARGEST_N * K_BYTES];
+    static std::uint8_t b[WGMMA_LARGEST_N * K_BYTES];
     Wgmma &slot = group.slot(group.executed);
     order::acquire_briefly(slot.called); // what its 128 threads did before
-    if (slot.a_rows.empty())
-        read_chunks(cta, slot.a_chunks, a, slot.site);
+    if (!slot.a_chunks.empty())
+        read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site);
     read_chunks(cta, slot.b_chunks, b, slot.site);
-    multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums,
-             slot.a_rows.empty() ? a : slot.a_rows.data(), b);
+    multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
     ++group.executed;
     order::release_own(slot.done);
     group.waiting.wake_all();
@@ -127,9 +126,8 @@ Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, s
     if (number < group.first + group.slots.size())
         return group.slot(number);
     Wgmma made{form, a, b, where};
-    if (a_in_registers)
-        made.a_rows.resize(WGMMA_M * K_BYTES);
-    else
+    made.a.resize(WGMMA_M * K_BYTES);
+    if (!a_in_registers)
         made.a_chunks = chunks_of_operand('A', a, form.transposed_a, WGMMA_M, where);
     made.b_chunks = chunks_of_operand('B', b, form.transposed_b, std::uint32_t(form.n), where);
     return group.slots.emplace_back(std::move(made));
@@ -138,8 +136,8 @@ Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, s
 void check_agreement(const Wgmma &slot, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,
                      Site where) {
     const char *what = slot.form.n != form.n                     ? "the shape"
-                       : slot.a != a                             ? "A's descriptor"
-                       : slot.b != b                             ? "B's descriptor"
+                       : slot.a_descriptor != a                  ? "A's descriptor"
+                       : slot.b_descriptor != b                  ? "B's descriptor"
                        : slot.form.accumulate != form.accumulate ? "whether to accumulate"
                        : slot.form != form                       ? "the form"
                                                                  : nullptr;
@@ -163,7 +161,7 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
             .complete = [&group](const Operation &operation) { execute(*operation.cta, group); },
             .ready = [&group, number] { return group.executed == number; },
             .agent = group.agent,
-            .tile = slot.a_rows.empty() ? slot.a_chunks.front() : Operation::NOWHERE});
+            .tile = slot.a_chunks.empty() ? Operation::NOWHERE : slot.a_chunks.front()});
 }
 
 } // namespace
@@ -190,8 +188,8 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     const int lane = self.number % WARPGROUP_LANES;
     slot.sums[lane] = acc;
     if (registers != nullptr)
-        place_registers(&slot.a_rows[std::size_t(lane / WARP_LANES * 16 * K_BYTES)],
-                        lane % WARP_LANES, registers->values, 4);
+        place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
+                        registers->values, 4);
     order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
@@ -262,8 +260,7 @@ void tensor_core_thread_exits(Thread &thread) {
     if (state.issued == state.waited)
         return;
     const Site site = state.ranges.back().site; // of the last one
-    const std::uint64_t committed = state.groups.empty() ? state.waited : state.groups.back();
-    const bool is_committed = state.issued == committed;
+    const bool is_committed = !state.groups.empty() && state.groups.back() == state.issued;
     fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
          format("exit with a wgmma that the thread has %s",
                 is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)"),
