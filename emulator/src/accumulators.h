@@ -1,11 +1,9 @@
 // The state of a thread's and its warpgroup's wgmmas (tensor_core.h).
 #pragma once
 
-#include "matrix_operand.h"
-#include "order.h"
-#include "emulator/site.h"
-#include "emulator/tensor_core.h"
 #include "operations.h"
+#include "tensor_box.h"
+#include "emulator/tensor_core.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +11,6 @@
 #include <vector>
 
 namespace emulator {
-
-struct Cta;
 
 // A range of a thread's accumulator registers (memory on its stack here), or of A's.
 struct AccumulatorRange {
@@ -44,12 +40,19 @@ struct AccumulatorState {
     static constexpr std::size_t MOST_WRITES = 256;
 };
 
+// The offsets in the current CTA's shared memory of an operand's 16-byte chunks, line after line,
+// by its descriptor: of A ('A') with `rows` rows, or of B with as many columns. Fails with MISUSE
+// if it is not such an operand, with its swizzle pattern's alignment, inside of that memory.
+std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t descriptor, bool transposed,
+                                             std::uint32_t rows, Site where);
+
 // One wgmma of a warpgroup: complete once all 128 threads have called it.
 struct Wgmma {
     WgmmaForm form;
-    MatrixOperand a, b;
-    std::vector<std::uint8_t> a_rows; // K_BYTES each, if A is in registers
-    Site site;                        // of the first to call it
+    std::uint64_t a_descriptor, b_descriptor;
+    Site site;                                         // of the first to call it
+    std::vector<std::uint32_t> a_chunks{}, b_chunks{}; // of A: none if it is in registers
+    std::vector<std::uint8_t> a{};                     // the operand
     float *sums[128] = {};
     int arrived = 0;
     int waited_by = 0;               // threads that know it to be complete
@@ -60,7 +63,6 @@ struct Wgmma {
 // A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
 // threads have waited for are forgotten.
 struct Warpgroup {
-    Cta *cta = nullptr;
     std::uint64_t first = 0; // number of slots.front()
     std::deque<Wgmma> slots;
     std::uint64_t executed = 0;

@@ -10,39 +10,14 @@ namespace emulator {
 
 namespace {
 
-// A copy on its way.
-struct Copy {
-    Thread *thread;
-    std::uint32_t to; // offset in the thread's CTA
-    const void *from;
-    std::size_t bytes, source_bytes;
-    Site site;
-};
-
-void land(const Copy &copy) {
-    unsigned char *to = copy.thread->cta->shared.generic(copy.to, copy.bytes);
-    if (copy.source_bytes > 0)
-        access_global(copy.from, copy.source_bytes, {false, copy.site});
-    access_shared(*copy.thread->cta, copy.to, copy.bytes, {true, copy.site});
-    std::memcpy(to, copy.from, copy.source_bytes);
-    std::memset(to + copy.source_bytes, 0, copy.bytes - copy.source_bytes);
-}
-
-// Starts it; `then` follows its landing.
-template <typename Then>
-void start(const Copy &copy, const char *name, std::uint32_t agent, const Then &then) {
-    submit({.kind = OperationKind::COPY,
-            .cta = copy.thread->cta,
-            .site = copy.site,
-            .name = name,
-            .complete =
-                [copy, then] {
-                    land(copy);
-                    then();
-                },
-            .agent = agent,
-            .tile = copy.to,
-            .bytes = std::uint32_t(copy.bytes)});
+// A copy lands; of its bytes those that `from` does not have become zeros.
+void land(const Operation &copy, const void *from, std::size_t from_bytes) {
+    unsigned char *to = copy.cta->shared.generic(copy.tile, copy.bytes);
+    if (from_bytes > 0)
+        access_global(from, from_bytes, {false, copy.site});
+    access_shared(*copy.cta, copy.tile, copy.bytes, {true, copy.site});
+    std::memcpy(to, from, from_bytes);
+    std::memset(to + from_bytes, 0, copy.bytes - from_bytes);
 }
 
 // The thread's copy of this number has landed. The arrivals that waited for nothing else happen.
@@ -81,17 +56,22 @@ void check_arguments(const void *shared, const void *global, int bytes, int sour
 void cp_async(void *shared, const void *global, int source_bytes, Site where, int bytes) {
     check_arguments(shared, global, bytes, source_bytes, where);
     Thread &self = *current;
-    const Copy copy{
-        &self, shared_offset(shared, where), global, std::size_t(bytes), std::size_t(source_bytes),
-        where};
-    self.cta->shared.generic(copy.to, copy.bytes); // fails if it is not inside
-    self.copies.join(where);
-    counts.copied_bytes += copy.source_bytes;
-    start(copy, "cp.async", self.copies.agent(),
-          [&self, group = self.copies.number(), number = self.copies_started++] {
-              self.copies.take(group, &OperationGroup::written);
-              arrive_after(self, number);
-          });
+    const std::uint32_t to = shared_offset(shared, where);
+    self.cta->shared.generic(to, std::size_t(bytes)); // fails if it is not inside
+    counts.copied_bytes += std::uint64_t(source_bytes);
+    const std::uint64_t group = self.copies.join(where), number = self.copies_started++;
+    submit({.kind = OperationKind::COPY,
+            .site = where,
+            .name = "cp.async",
+            .complete =
+                [=](const Operation &copy) {
+                    land(copy, global, std::size_t(source_bytes));
+                    copy.issuer->copies.take(group, &OperationGroup::written);
+                    arrive_after(*copy.issuer, number);
+                },
+            .agent = self.copies.agent(),
+            .tile = to,
+            .bytes = std::uint32_t(bytes)});
 }
 
 void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where) {
@@ -116,12 +96,20 @@ void cp_async_wait(int pending, Site where) {
 }
 
 void memcpy_async(void *to, const void *from, std::size_t bytes, MbarrierRef barrier, Site where) {
-    const Copy copy{current, shared_offset(to, where), from, bytes, bytes, where};
-    current->cta->shared.generic(copy.to, bytes); // fails if it is not inside
+    const std::uint32_t offset = shared_offset(to, where);
+    current->cta->shared.generic(offset, bytes); // fails if it is not inside
     check_global(from, bytes, "memcpy_async", where);
     mbarrier_copy_to_arrive(barrier, false, where);
-    start(copy, "memcpy_async", order::NO_AGENT,
-          [=] { mbarrier_copy_arrives(barrier, true, where); });
+    submit({.kind = OperationKind::COPY,
+            .site = where,
+            .name = "memcpy_async",
+            .complete =
+                [=](const Operation &copy) {
+                    land(copy, from, bytes);
+                    mbarrier_copy_arrives(barrier, true, where);
+                },
+            .tile = offset,
+            .bytes = std::uint32_t(bytes)});
 }
 
 } // namespace emulator

@@ -88,11 +88,6 @@ std::uint32_t last_step() { return steps; }
 
 bool is_shared(const void *address) { return current->cta->shared.contains(address); }
 
-void start_operation(Operation &operation) {
-    if (operation.kind != OperationKind::COPY)
-        operation.started = next_step();
-}
-
 void tell_operation(const Operation &operation) {
     if (listener == nullptr || operation.kind == OperationKind::COPY)
         return;

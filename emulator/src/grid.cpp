@@ -90,8 +90,6 @@ void make_cta(Cta &cta, const Grid &grid) {
         cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
     cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
-    for (Warpgroup &warpgroup : cta.warpgroups)
-        warpgroup.cta = &cta;
     cta.shared.create(cta, grid.dynamic_shared);
     for (int number = 0; number < threads; ++number)
         make_thread(cta, number, grid.block);

@@ -2,12 +2,10 @@
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
 #include "accesses.h"
 #include "machine.h"
-#include "multiply.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
 #include <cstring>
-#include <utility>
 
 namespace emulator {
 
@@ -22,65 +20,32 @@ struct Move {
     int matrices;
     bool transposed;
     Site site;
-    std::uint32_t registers[MOST_MATRICES] = {};
+    std::uint16_t registers[MOST_MATRICES][2] = {};
     Cta *cta = current->cta;
     std::uint32_t row = 0; // offset in shared memory; of the lanes that pass an address
 };
 
-struct Matrix {
-    std::uint16_t elements[ROWS][ROWS];
-
-    void *row(int number) { return elements[number]; }
-    void *register_of(int lane) {
-        return register_at(reinterpret_cast<std::uint8_t *>(elements), ROW_BYTES, lane);
-    }
-    void transpose() {
-        for (int row = 0; row < ROWS; ++row)
-            for (int column = 0; column < row; ++column)
-                std::swap(elements[row][column], elements[column][row]);
-    }
-};
-
-Move &move_of(void **arguments, int lane) { return *static_cast<Move *>(arguments[lane]); }
-
-unsigned char *row_of(void **arguments, int matrix, int row) {
-    const Move &move = move_of(arguments, matrix * ROWS + row);
-    return move.cta->shared.generic(move.row, ROW_BYTES);
-}
-
-void count_rows(void **arguments, bool is_write) {
-    const Move &first = move_of(arguments, 0);
+// Lane l holds two neighbours of row l / 4 of each matrix, or of column l / 4 if it is transposed.
+template <bool IS_WRITE>
+void move_all(void **arguments) {
+    const auto move_of = [&](int lane) -> Move & { return *static_cast<Move *>(arguments[lane]); };
+    const Move &first = move_of(0);
     std::uint32_t rows[WARP_LANES];
     for (int lane = 0; lane < WARP_LANES; ++lane)
-        rows[lane] = move_of(arguments, lane).row;
-    count_matrix_access(rows, first.matrices, is_write, first.site);
-}
-
-void load_all(void **arguments) {
-    const Move &first = move_of(arguments, 0);
-    count_rows(arguments, false);
-    for (int i = 0; i < first.matrices; ++i) {
-        Matrix matrix;
-        for (int row = 0; row < ROWS; ++row)
-            std::memcpy(matrix.row(row), row_of(arguments, i, row), ROW_BYTES);
-        if (first.transposed)
-            matrix.transpose();
-        for (int lane = 0; lane < WARP_LANES; ++lane)
-            std::memcpy(&move_of(arguments, lane).registers[i], matrix.register_of(lane), 4);
-    }
-}
-
-void store_all(void **arguments) {
-    const Move &first = move_of(arguments, 0);
-    count_rows(arguments, true);
-    for (int i = 0; i < first.matrices; ++i) {
-        Matrix matrix;
-        for (int lane = 0; lane < WARP_LANES; ++lane)
-            std::memcpy(matrix.register_of(lane), &move_of(arguments, lane).registers[i], 4);
-        if (first.transposed)
-            matrix.transpose();
-        for (int row = 0; row < ROWS; ++row)
-            std::memcpy(row_of(arguments, i, row), matrix.row(row), ROW_BYTES);
+        rows[lane] = move_of(lane).row;
+    count_matrix_access(rows, first.matrices, IS_WRITE, first.site);
+    for (int line = 0; line < first.matrices * ROWS; ++line) {
+        const int matrix = line / ROWS, row = line % ROWS;
+        unsigned char *element = first.cta->shared.generic(rows[line], ROW_BYTES);
+        for (int column = 0; column < ROWS; ++column, element += 2) {
+            const int lane = first.transposed ? column * 4 + row / 2 : row * 4 + column / 2;
+            const int half = (first.transposed ? row : column) % 2;
+            std::uint16_t &held = move_of(lane).registers[matrix][half];
+            if (IS_WRITE)
+                std::memcpy(element, &held, sizeof held);
+            else
+                std::memcpy(&held, element, sizeof held);
+        }
     }
 }
 
@@ -105,7 +70,7 @@ void move_together(Move &move, const void *row, bool is_write) {
                  move.site, "passed it here");
         access_shared(*move.cta, move.row, ROW_BYTES, {is_write, move.site});
     }
-    warp_together(name, &move, is_write ? store_all : load_all, move.site);
+    warp_together(name, &move, is_write ? move_all<true> : move_all<false>, move.site);
 }
 
 } // namespace
@@ -114,13 +79,13 @@ void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, const voi
               Site where) {
     Move move{matrices, transposed, where};
     move_together(move, row, false);
-    std::copy_n(move.registers, matrices, registers);
+    std::memcpy(registers, move.registers, std::size_t(matrices) * sizeof *registers);
 }
 
 void stmatrix(void *row, const std::uint32_t *registers, int matrices, bool transposed,
               Site where) {
     Move move{matrices, transposed, where};
-    std::copy_n(registers, matrices, move.registers);
+    std::memcpy(move.registers, registers, std::size_t(matrices) * sizeof *registers);
     move_together(move, row, true);
 }
 

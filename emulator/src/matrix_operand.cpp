@@ -1,10 +1,15 @@
-#include "matrix_operand.h"
-
+// The descriptors of wgmma's operands (accumulators.h).
+//
+// An operand has K_BYTES of K for each row of A or column of B, in 16-byte chunks. Lines of chunks
+// are rows (of A, or columns of B) if the operand is K-major, with 2 chunks each, and the 16
+// columns of K if it is MN-major (transposed), with one chunk for 8 rows. The parts of eight lines
+// and of `span` bytes of each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix Descriptor
+// Format; Strides; Canonical Layouts.)
 #include "machine.h"
 #include "strictness.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace emulator {
 
@@ -13,95 +18,77 @@ namespace {
 constexpr std::uint32_t GROUP_LINES = 8;
 constexpr std::uint32_t COLUMNS = 16;
 constexpr std::uint32_t CHUNK_ELEMENTS = 8;
+constexpr int SWIZZLES[] = {0, 3, 2, 1}; // the upper two bits, as in CUtensorMapSwizzle
 
-std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
-    return std::uint32_t(descriptor >> first) & ((1u << bits) - 1);
-}
+struct Descriptor {
+    char name; // 'A' or 'B'
+    std::uint64_t bits;
+    Site where;
 
-[[noreturn]] void reject(const MatrixOperand &operand, const std::string &why, Site where) {
-    fail(Mistake::MISUSE,
-         format("wgmma: the descriptor of %c, 0x%016llx, %s", operand.name,
-                (unsigned long long)operand.descriptor, why.c_str()),
-         where, "called wgmma here");
-}
-
-// The layouts of the descriptor's upper two bits, as in CUtensorMapSwizzle.
-constexpr int SWIZZLES[] = {0, 3, 2, 1};
-
-// The 16-byte chunks of a K-major row or an MN-major column, and how they lie.
-void lay_out(MatrixOperand &operand, int rows, std::uint32_t leading, std::uint32_t stride) {
-    const bool swizzled = operand.swizzle != 0;
-    operand.line_step = swizzle_span(operand.swizzle);
-    if (operand.transposed) {
-        operand.lines = COLUMNS;
-        operand.chunks = std::uint32_t(rows) / CHUNK_ELEMENTS;
-        operand.span_bits = operand.swizzle;
-        operand.line_jump = swizzled ? stride : leading;
-        operand.chunk_jump = swizzled ? leading : stride;
-    } else {
-        operand.lines = std::uint32_t(rows);
-        operand.chunks = COLUMNS / CHUNK_ELEMENTS;
-        operand.span_bits = swizzled ? 1 : 0;
-        operand.line_jump = stride;
-        operand.chunk_jump = leading;
+    std::uint32_t field(int first, int size) const {
+        return std::uint32_t(bits >> first) & ((1u << size) - 1);
     }
-}
+    [[noreturn]] void reject(const std::string &why) const {
+        fail(Mistake::MISUSE,
+             format("wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)bits,
+                    why.c_str()),
+             where, "called wgmma here");
+    }
+};
 
 // A swizzle's pattern repeats from the address that is a multiple of its size: the operand begins
-// in the pattern's first line, and what lies side by side there stays in it.
-void check_start(const MatrixOperand &operand, Site where) {
-    const std::uint32_t span = swizzle_span(operand.swizzle);
+// in the pattern's first line, and the chunks that lie side by side there stay in it.
+void check_start(const Descriptor &descriptor, std::uint32_t start, std::uint32_t span,
+                 std::uint32_t side_by_side, bool transposed) {
     const std::uint32_t pattern = GROUP_LINES * span;
-    const std::uint32_t side_by_side =
-        std::min(operand.chunks, 1u << operand.span_bits) * SWIZZLE_CHUNK;
-    if (operand.swizzle != 0 && operand.start % pattern + side_by_side > span)
-        reject(operand,
-               format("starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
-                      "bytes%s",
-                      operand.start, operand.transposed ? "rows" : "32 bytes of K", pattern,
-                      hint_on_alignment().c_str()),
-               where);
-}
-
-void check_inside(const Cta &cta, const MatrixOperand &operand, Site where) {
-    const std::uint64_t groups = (operand.lines + GROUP_LINES - 1) / GROUP_LINES;
-    const std::uint64_t spans = ((operand.chunks - 1) >> operand.span_bits) + 1;
-    const std::uint64_t part = GROUP_LINES * operand.line_step;
-    const std::uint32_t begin =
-        operand.start - (operand.swizzle != 0 ? operand.start % std::uint32_t(part) : 0);
-    const std::uint64_t end =
-        begin + (groups - 1) * operand.line_jump + (spans - 1) * operand.chunk_jump + part;
-    if (operand.start < SHARED_BASE || end > SHARED_BASE + cta.shared.size())
-        reject(operand,
-               format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory",
-                      operand.start, (unsigned long long)end),
-               where);
+    if (start % pattern + side_by_side * SWIZZLE_CHUNK > span)
+        descriptor.reject(format(
+            "starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
+            "bytes%s",
+            start, transposed ? "rows" : "32 bytes of K", pattern, hint_on_alignment().c_str()));
 }
 
 } // namespace
 
-void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where) {
-    const std::uint64_t descriptor = operand.descriptor;
-    operand.start = field(descriptor, 0, 14) << 4;
-    operand.swizzle = SWIZZLES[descriptor >> 62];
-    lay_out(operand, rows, field(descriptor, 16, 14) << 4, field(descriptor, 32, 14) << 4);
-    if (field(descriptor, 49, 3) != 0)
-        reject(operand, "has a base offset, which is not modelled", where);
-    check_start(operand, where);
-    check_inside(cta, operand, where);
-}
+std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t bits, bool transposed,
+                                             std::uint32_t rows, Site where) {
+    const Descriptor descriptor{name, bits, where};
+    const std::uint32_t start = descriptor.field(0, 14) << 4;
+    const int swizzle = SWIZZLES[bits >> 62];
+    if (descriptor.field(49, 3) != 0)
+        descriptor.reject("has a base offset, which is not modelled");
 
-void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where) {
-    static std::vector<std::uint32_t> offsets;
-    offsets.clear();
-    for (std::uint32_t line = 0; line < operand.lines; ++line)
-        for (std::uint32_t chunk = 0; chunk < operand.chunks; ++chunk)
-            offsets.push_back(operand.address(line, chunk) - SHARED_BASE);
-    access_shared_chunks(cta, offsets, {false, where});
-    for (const std::uint32_t offset : offsets) {
-        std::memcpy(bytes, cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
-        bytes += SWIZZLE_CHUNK;
-    }
+    const std::uint32_t lines = transposed ? COLUMNS : rows;
+    const std::uint32_t chunks = (transposed ? rows : COLUMNS) / CHUNK_ELEMENTS; // of a line
+    const std::uint32_t in_span = 1u << (transposed ? swizzle : swizzle != 0);   // chunks
+    // Bytes from a span to the next one in a line, and from eight lines to the next eight.
+    std::uint32_t chunk_jump = descriptor.field(16, 14) << 4;
+    std::uint32_t line_jump = descriptor.field(32, 14) << 4;
+    if (transposed && swizzle == 0)
+        std::swap(chunk_jump, line_jump);
+
+    const std::uint32_t span = swizzle_span(swizzle), pattern = GROUP_LINES * span;
+    const std::uint32_t in_pattern = swizzle != 0 ? start % pattern : 0;
+    if (swizzle != 0)
+        check_start(descriptor, start, span, std::min(chunks, in_span), transposed);
+    const std::uint64_t last_line = (lines - 1) / GROUP_LINES, last_span = (chunks - 1) / in_span;
+    const std::uint64_t end =
+        start - in_pattern + last_line * line_jump + last_span * chunk_jump + pattern;
+    if (start < SHARED_BASE || end > SHARED_BASE + current->cta->shared.size())
+        descriptor.reject(
+            format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory", start,
+                   (unsigned long long)end));
+
+    std::vector<std::uint32_t> offsets;
+    offsets.reserve(lines * chunks);
+    for (std::uint32_t line = 0; line < lines; ++line)
+        for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+            const std::uint32_t group = line / GROUP_LINES * line_jump + line % GROUP_LINES * span;
+            const std::uint32_t part = chunk / in_span * chunk_jump;
+            const std::uint32_t address = start + group + part + chunk % in_span * SWIZZLE_CHUNK;
+            offsets.push_back(swizzle_address(address, swizzle) - SHARED_BASE);
+        }
+    return offsets;
 }
 
 } // namespace emulator

@@ -45,8 +45,6 @@ struct Barrier {
 struct Mbarriers {
     std::unordered_map<std::uint32_t, Barrier> by_offset;
     std::map<std::pair<const char *, unsigned>, int> made_at; // how many each line has initialised
-    std::uint64_t ring_slots = 0;
-    std::uint64_t ahead = 0; // phases with copies that no consumer has waited for
 };
 
 namespace {
@@ -86,34 +84,6 @@ std::uint64_t &word_of(MbarrierRef place) {
 void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(barrier); }
 
 // ---------------------------------------------------------------------------- reports
-
-// The last name of an expression, and its [index], if it is a number. An argument ends where its
-// comma or parenthesis is.
-BarrierName last_name(const std::string &text, bool is_argument) {
-    BarrierName found;
-    bool goes_on = false; // the name
-    int depth = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (is_argument && depth == 0 && (c == ',' || c == ')'))
-            break;
-        const bool in_name = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-        if (depth == 0 && in_name) {
-            if (!goes_on)
-                found = {};
-            found.name += c;
-        } else if (depth == 0 && c == '[') {
-            found.indexed = true;
-            const std::size_t close = text.find_first_not_of("0123456789", i + 1);
-            if (close > i + 1 && close < text.size() && text[close] == ']')
-                found.index = std::atoi(&text[i + 1]);
-        }
-        goes_on = depth == 0 && in_name;
-        depth += c == '(' || c == '[';
-        depth -= c == ')' || c == ']';
-    }
-    return found;
-}
 
 // The name that a line gives its barriers; read from the source file once. An element of an array
 // has a number in the order in which the line initialises them.
@@ -159,12 +129,12 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 
 // ---------------------------------------------------------------------------- checks
 
-bool is_aligned(MbarrierRef place) { return place.offset % sizeof(std::uint64_t) == 0; }
-constexpr const char *NOT_ALIGNED = "an mbarrier has to be aligned to 8 bytes";
-
-void check_aligned(MbarrierRef place, Site where) {
-    if (!is_aligned(place))
-        fail(Mistake::MISUSE, NOT_ALIGNED, where, "used one that is not");
+// `is_copy`: a copy completes on it.
+void check_aligned(MbarrierRef place, Site where, bool is_copy = false) {
+    if (place.offset % sizeof(std::uint64_t) != 0)
+        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes",
+             {is_copy ? note_at(where, "a copy was to complete on one that is not")
+                      : note_at(*current, where, "used one that is not")});
 }
 
 // The barrier at a place, whole and initialised.
@@ -212,9 +182,7 @@ Barrier &usable_barrier(MbarrierRef place, Site where) {
 
 // The barrier, if a copy of the async proxy may complete on it.
 Barrier &barrier_of_copy(MbarrierRef place, Site where) {
-    if (!is_aligned(place))
-        fail(Mistake::MISUSE, NOT_ALIGNED,
-             {note_at(where, "a copy was to complete on one that is not")});
+    check_aligned(place, where, true);
     Barrier &barrier = whole_barrier(place, where);
     check_fenced(barrier, where, "started a copy that completes on it");
     return barrier;
@@ -264,16 +232,16 @@ void land(Barrier &barrier, int bytes, Site where) {
 // A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
 // unless it is the thread that issued them.
 void consume(Barrier &barrier, std::uint64_t phase) {
+    std::uint64_t ahead = 0; // of the CTA: phases with copies that no consumer has waited for
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+        ahead += other.ahead.size();
     const auto is_consumed = [&](const CopiesAhead &copies) {
         return copies.phase <= phase && copies.issuer != current;
     };
-    Mbarriers &table = barriers_of(*barrier.place.cta);
-    const std::uint64_t before = table.ahead;
-    table.ahead -= std::erase_if(barrier.ahead, is_consumed);
-    if (table.ahead == before)
+    if (std::erase_if(barrier.ahead, is_consumed) == 0)
         return;
-    counts.ring_ahead_most = std::max(counts.ring_ahead_most, before);
-    counts.ring_ahead_sum += before;
+    counts.ring_ahead_most = std::max(counts.ring_ahead_most, ahead);
+    counts.ring_ahead_sum += ahead;
     ++counts.ring_ahead_samples;
 }
 
@@ -314,9 +282,34 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
 
 BarrierName barrier_name_in(const std::string &line) {
     const std::size_t method = line.find(".init("), call = line.find("init(");
-    if (method != std::string::npos)
-        return last_name(line.substr(0, method), false);
-    return call != std::string::npos ? last_name(line.substr(call + 5), true) : BarrierName{};
+    const bool is_method = method != std::string::npos;
+    if (call == std::string::npos)
+        return {};
+    // The last name in what comes before the method, or in the first argument.
+    BarrierName found;
+    bool goes_on = false; // the name
+    int depth = 0;
+    for (std::size_t i = is_method ? 0 : call + 5; i < std::min(method, line.size()); ++i) {
+        const char c = line[i];
+        if (!is_method && depth == 0 && (c == ',' || c == ')'))
+            break;
+        const bool in_name =
+            depth == 0 && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
+        if (in_name && !goes_on)
+            found = {};
+        if (in_name)
+            found.name += c;
+        goes_on = in_name;
+        if (depth == 0 && c == '[') {
+            found.indexed = true;
+            const std::size_t close = line.find_first_not_of("0123456789", i + 1);
+            if (close > i + 1 && close < line.size() && line[close] == ']')
+                found.index = std::atoi(&line[i + 1]);
+        }
+        depth += c == '(' || c == '[';
+        depth -= c == ')' || c == ']';
+    }
+    return found;
 }
 
 std::string mbarrier_name(MbarrierRef place) {
@@ -462,17 +455,16 @@ bool mbarrier_wait_token(MbarrierRef place, std::uint64_t token, Site where, Ord
 
 void mbarrier_copy_issued(MbarrierRef place, Site where) {
     Barrier &barrier = barrier_of_copy(place, where);
-    Mbarriers &table = barriers_of(*place.cta);
-    table.ring_slots += !std::exchange(barrier.in_ring, true);
-    counts.ring_slots = std::max(counts.ring_slots, table.ring_slots);
+    if (!std::exchange(barrier.in_ring, true)) {
+        const auto in_ring = [](const auto &one) { return one.second.in_ring; };
+        counts.ring_slots = std::max<std::uint64_t>(
+            counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta).by_offset, in_ring));
+    }
     // Phases that the parity can no longer tell apart were never waited for.
-    table.ahead -= std::erase_if(barrier.ahead, [&](const CopiesAhead &copies) {
-        return copies.phase + 2 <= barrier.phase;
-    });
-    if (!barrier.ahead.empty() && barrier.ahead.back().phase == barrier.phase)
-        return;
-    barrier.ahead.push_back({barrier.phase, current});
-    ++table.ahead;
+    std::erase_if(barrier.ahead,
+                  [&](const CopiesAhead &copies) { return copies.phase + 2 <= barrier.phase; });
+    if (barrier.ahead.empty() || barrier.ahead.back().phase != barrier.phase)
+        barrier.ahead.push_back({barrier.phase, current});
 }
 
 void mbarrier_copy_landed(MbarrierRef place, int bytes, Site where) {

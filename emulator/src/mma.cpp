@@ -17,10 +17,10 @@ constexpr int SUMS = M * N / WARP_LANES;
 // What a lane passes. The sums are fp32.
 struct Fragments {
     const std::uint32_t *a, *b;
-    float sums[SUMS];
+    bool fp16;
+    float sums[SUMS] = {};
 };
 
-template <bool FP16>
 void multiply_all(void **arguments) {
     std::uint8_t a[M * K_BYTES], b[N * K_BYTES];
     float *sums[WARP_LANES];
@@ -30,38 +30,38 @@ void multiply_all(void **arguments) {
         place_registers(b, lane, mine.b, 2);
         sums[lane] = mine.sums;
     }
-    multiply({.n = N, .accumulate = true, .fp16 = FP16}, 1, sums, a, b);
+    const bool fp16 = static_cast<Fragments *>(arguments[0])->fp16;
+    multiply({.n = N, .accumulate = true, .fp16 = fp16}, 1, sums, a, b);
 }
 
-void mma(const char *what, Fragments &mine, void (*work)(void **), Site where) {
+void mma(const char *what, Fragments &mine, Site where) {
     if (current->lane() == 0) { // once per warp
         ++counts.mmas;
         counts.multiply_adds += M * N * MMA_K;
     }
-    warp_together(what, &mine, work, where);
+    warp_together(what, &mine, multiply_all, where);
 }
 
 } // namespace
 
 void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
                       Site where, bool fp16) {
-    Fragments mine{a, b, {}};
+    Fragments mine{a, b, fp16};
     std::copy_n(c, SUMS, mine.sums);
-    if (fp16)
-        mma("mma.sync.m16n8k16 (fp32 accumulators)", mine, multiply_all<true>, where);
-    else
-        mma("mma.sync.m16n8k16 (bf16, fp32 accumulators)", mine, multiply_all<false>, where);
+    mma(fp16 ? "mma.sync.m16n8k16 (fp32 accumulators)"
+             : "mma.sync.m16n8k16 (bf16, fp32 accumulators)",
+        mine, where);
     std::copy_n(mine.sums, SUMS, d);
 }
 
 // The sums are rounded to fp16 once, at the end of the instruction.
 void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                       const std::uint32_t *c, Site where) {
-    Fragments mine{a, b, {}};
+    Fragments mine{a, b, true};
     std::uint16_t halves[SUMS];
     std::memcpy(halves, c, sizeof halves);
     std::transform(halves, halves + SUMS, mine.sums, float_of_half);
-    mma("mma.sync.m16n8k16 (fp16 accumulators)", mine, multiply_all<true>, where);
+    mma("mma.sync.m16n8k16 (fp16 accumulators)", mine, where);
     std::transform(mine.sums, mine.sums + SUMS, halves, half_of_float);
     std::memcpy(d, halves, sizeof halves);
 }

@@ -43,16 +43,16 @@ void multiply_block(float *d, const float *a, const float *b, int stride) {
         std::memcpy(d + row * stride, &sums[row], sizeof(Row));
 }
 
-// Calls move(element of d, sum) for all sums that a warp's lanes hold. d has n columns.
-template <typename Move>
-void for_each_sum(float *d, float *const *sums, int n, const Move &move) {
+// Calls visit(row, column, sum) for all sums that a warp's lanes hold of n columns.
+template <typename Visit>
+void for_each_sum(float *const *sums, int n, const Visit &visit) {
     for (int lane = 0; lane < WARP_LANES; ++lane) {
-        float *element = d + lane / 4 * n + lane % 4 * 2;
-        for (int i = 0; i < n / 2; i += 4, element += BLOCK_COLUMNS) {
-            move(element[0], sums[lane][i]);
-            move(element[1], sums[lane][i + 1]);
-            move(element[8 * n], sums[lane][i + 2]);
-            move(element[8 * n + 1], sums[lane][i + 3]);
+        const int row = lane / 4;
+        for (int i = 0, column = lane % 4 * 2; i < n / 2; i += 4, column += 8) {
+            visit(row, column, sums[lane][i]);
+            visit(row, column + 1, sums[lane][i + 1]);
+            visit(row + 8, column, sums[lane][i + 2]);
+            visit(row + 8, column + 1, sums[lane][i + 3]);
         }
     }
 }
@@ -61,13 +61,13 @@ void for_each_sum(float *d, float *const *sums, int n, const Move &move) {
 void multiply_warp(float *const *sums, int n, bool accumulate, const float *a, const float *b) {
     static float d[WARP_ROWS * WGMMA_LARGEST_N]; // too large for a fiber's stack
     if (accumulate)
-        for_each_sum(d, sums, n, [](float &to, float &from) { to = from; });
+        for_each_sum(sums, n, [n](int row, int column, float sum) { d[row * n + column] = sum; });
     else
         std::fill_n(d, WARP_ROWS * n, 0.0f);
     for (int column = 0; column < n; column += BLOCK_COLUMNS)
         for (int row = 0; row < WARP_ROWS; row += BLOCK_ROWS)
             multiply_block(d + row * n + column, a + row * MMA_K, b + column, n);
-    for_each_sum(d, sums, n, [](float &from, float &to) { to = from; });
+    for_each_sum(sums, n, [n](int row, int column, float &sum) { sum = d[row * n + column]; });
 }
 
 // The 16-bit elements of an operand, as floats: those of row r and k go to r * row_step + k *
@@ -109,16 +109,11 @@ void multiply_e4m3(const WgmmaForm &form, int warps, float *const *sums, const s
         e4m3_read(&rows[row], a + row * K_BYTES);
     for (int column = 0; column < form.n; ++column)
         e4m3_read(&columns[column], b + column * K_BYTES);
-    for (int thread = 0; thread < warps * WARP_LANES; ++thread) {
-        const int lane = thread % WARP_LANES;
-        const int first_row = thread / WARP_LANES * WARP_ROWS + lane / 4;
-        for (int i = 0; i < form.n / 2; ++i) {
-            float &sum = sums[thread][i];
-            sum = e4m3_multiply_add(&rows[first_row + i / 2 % 2 * 8],
-                                    &columns[i / 4 * 8 + lane % 4 * 2 + i % 2],
+    for (int warp = 0; warp < warps; ++warp)
+        for_each_sum(sums + warp * WARP_LANES, form.n, [&](int row, int column, float &sum) {
+            sum = e4m3_multiply_add(&rows[warp * WARP_ROWS + row], &columns[column],
                                     form.accumulate ? sum : 0.0f);
-        }
-    }
+        });
 }
 
 // Changes the signs of all elements.
@@ -133,8 +128,8 @@ void negate(std::uint8_t *bytes, int rows, bool e4m3) {
 void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count) {
     const int below = count / 2; // matrices one below the other
     for (int i = 0; i < count; ++i) {
-        std::uint8_t *matrix = rows + i % below * 8 * K_BYTES + i / below * 16;
-        std::memcpy(register_at(matrix, K_BYTES, lane), &registers[i], sizeof registers[i]);
+        const int row = i % below * 8 + lane / 4, byte = i / below * 16 + lane % 4 * 4;
+        std::memcpy(rows + row * K_BYTES + byte, &registers[i], sizeof registers[i]);
     }
 }
 

@@ -14,16 +14,10 @@ constexpr int WGMMA_M = 64;
 constexpr int WGMMA_LARGEST_N = 256;
 constexpr int K_BYTES = 32; // of a row of A or a column of B
 
-// All fragments are made of matrices of 8 rows of 16 bytes, of which a lane's register holds 4:
-// where they are. `pitch`: bytes from row to row. (PTX ISA: ldmatrix; Matrix Fragments for
-// mma.m16n8k16 with floating point type; wgmma.mma_async, Register Fragments.)
-template <typename Byte>
-Byte *register_at(Byte *matrix, int pitch, int lane) {
-    return matrix + lane / 4 * pitch + lane % 4 * 4;
-}
-
 // Puts a lane's registers of A (4: the eight rows below, then the columns to the right) or B (2)
-// where they belong in rows of K_BYTES.
+// where they belong in rows of K_BYTES. All fragments are made of matrices of 8 rows of 16 bytes,
+// of which a lane's register holds 4. (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating
+// point type; wgmma.mma_async, Register Fragments.)
 void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count);
 
 // D = A * B, or D += A * B where the form says so, for `warps` times 16 rows of A. A lane's sums in

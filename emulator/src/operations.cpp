@@ -9,12 +9,9 @@ namespace emulator {
 
 namespace {
 
-struct Pending {
-    Operation operation;
-    std::uint64_t number; // in the order of submission
-};
+using Queue = std::deque<Operation>;
 
-std::deque<Pending> pending[OPERATION_KINDS];
+Queue pending[OPERATION_KINDS];
 std::uint64_t submitted = 0;
 const Operation *in_progress = nullptr;
 
@@ -23,16 +20,9 @@ constexpr OperationKind HOSTILE_ORDER[OPERATION_KINDS] = {
     OperationKind::LOAD, OperationKind::COPY, OperationKind::MATMUL, OperationKind::STORE_READ,
     OperationKind::STORE_WRITE};
 
-std::deque<Pending> &pending_of(OperationKind kind) { return pending[static_cast<int>(kind)]; }
+Queue &pending_of(OperationKind kind) { return pending[static_cast<int>(kind)]; }
 
 bool is_ready(const Operation &operation) { return !operation.ready || operation.ready(); }
-
-// Clusters may be smaller than the policy expects. Without a favoured CTA no search through
-// thousands of operations is needed.
-bool favours_some_cta() {
-    const int favoured = policy().favoured_cta;
-    return favoured >= 0 && favoured < static_cast<int>(current_cluster->ctas.size());
-}
 
 bool is_favoured(const Operation &operation) {
     return operation.cta->rank == policy().favoured_cta;
@@ -45,7 +35,7 @@ void complete(const Operation &operation) {
     order::Context &before = order::running();
     order::enter(*operation.context);
     in_progress = &operation;
-    operation.complete();
+    operation.complete(operation);
     in_progress = nullptr;
     tell_operation(operation);
     if (operation.agent == order::NO_AGENT)
@@ -54,8 +44,8 @@ void complete(const Operation &operation) {
     current = interrupted;
 }
 
-void take_and_complete(std::deque<Pending> &queue, std::size_t index) {
-    const Operation operation = std::move(queue[index].operation);
+void take_and_complete(Queue &queue, std::size_t index) {
+    const Operation operation = std::move(queue[index]);
     queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(index));
     complete(operation);
 }
@@ -64,28 +54,30 @@ constexpr std::size_t NONE = static_cast<std::size_t>(-1);
 
 // The operation of one kind that would complete next: a ready one, of the favoured CTA if it has
 // one, by the policy's pick.
-std::size_t choose_within(const std::deque<Pending> &queue) {
+std::size_t choose_within(const Queue &queue) {
     const std::size_t size = queue.size();
     const Pick pick = policy().operation;
     const std::size_t first =
         pick == Pick::ANY && size > 1 ? random_below(static_cast<unsigned>(size)) : 0;
-    const auto choose = [&](bool any_cta) {
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
-            const Operation &operation = queue[index].operation;
-            if ((any_cta || is_favoured(operation)) && is_ready(operation))
-                return index;
-        }
-        return NONE;
-    };
-    const std::size_t favoured = favours_some_cta() ? choose(false) : NONE;
-    return favoured != NONE ? favoured : choose(true);
+    // Clusters may be smaller than the policy expects.
+    const bool favours = policy().favoured_cta >= 0 &&
+                         std::size_t(policy().favoured_cta) < current_cluster->ctas.size();
+    std::size_t found = NONE;
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
+        if (!is_ready(queue[index]))
+            continue;
+        if (!favours || is_favoured(queue[index]))
+            return index;
+        found = found == NONE ? index : found;
+    }
+    return found;
 }
 
 // Whether `a` goes before `b` when they are of different kinds and the kinds have no order.
-bool goes_before(const Pending &a, const Pending &b) {
-    if (is_favoured(a.operation) != is_favoured(b.operation))
-        return is_favoured(a.operation);
+bool goes_before(const Operation &a, const Operation &b) {
+    if (is_favoured(a) != is_favoured(b))
+        return is_favoured(a);
     if (policy().operation == Pick::ANY)
         return random_below(2) == 0;
     return (a.number < b.number) == (policy().operation == Pick::OLDEST);
@@ -119,9 +111,9 @@ bool completes_now(const Operation &operation) {
 template <typename Test>
 const Operation *first_pending(const Test &test) {
     for (const OperationKind kind : HOSTILE_ORDER)
-        for (const Pending &one : pending_of(kind))
-            if (test(one.operation))
-                return &one.operation;
+        for (const Operation &one : pending_of(kind))
+            if (test(one))
+                return &one;
     return nullptr;
 }
 
@@ -129,23 +121,27 @@ const Operation *first_pending(const Test &test) {
 
 void submit(Operation operation) {
     operation.issuer = current;
+    operation.number = submitted++;
+    if (operation.cta == nullptr)
+        operation.cta = current->cta;
     operation.context = order::make_operation(
         order::running(), {current->number, current->cta->rank, operation.name, operation.site},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
-    start_operation(operation);
+    if (operation.kind != OperationKind::COPY)
+        operation.started = next_step();
     if (completes_now(operation))
         complete(operation);
     else
-        pending_of(operation.kind).push_back({std::move(operation), submitted++});
+        pending_of(operation.kind).push_back(std::move(operation));
     complete_what_became_ready();
     schedule_point();
 }
 
 bool complete_one() {
-    std::deque<Pending> *best = nullptr;
+    Queue *best = nullptr;
     std::size_t best_index = NONE;
     for (const OperationKind kind : HOSTILE_ORDER) {
-        std::deque<Pending> &queue = pending_of(kind);
+        Queue &queue = pending_of(kind);
         const std::size_t index = choose_within(queue);
         if (index == NONE)
             continue;
@@ -192,11 +188,12 @@ bool anything_pending() {
 
 const Operation *operation_in_progress() { return in_progress; }
 
-void OperationGroups::join(Site where) {
+std::uint64_t OperationGroups::join(Site where) {
     if (open.operations++ == 0)
         open.site = where;
     ++open.read.missing;
     ++open.written.missing;
+    return first + committed.size();
 }
 
 std::uint32_t OperationGroups::agent() {

@@ -25,15 +25,15 @@ struct WaitQueue {
     void wake_all();
 };
 
-// One operation. `complete` makes it happen; it runs with `current` == nullptr as an agent of its
-// own (order.h) that comes after everything the issuing thread did before (and after what it
-// acquires itself), and releases to what threads wait for.
+// One operation. `complete` makes it happen and is called with it; it runs with `current` ==
+// nullptr as an agent of its own (order.h) that comes after everything the issuing thread did
+// before (and after what it acquires itself), and releases to what threads wait for.
 struct Operation {
     OperationKind kind{};
-    Cta *cta = nullptr;         // whose shared memory it reads or writes
+    Cta *cta = nullptr;         // whose shared memory it reads or writes; nullptr: the issuer's
     Site site{};                // where it was started
     const char *name = nullptr; // "TMA load", for reports
-    std::function<void()> complete{};
+    std::function<void(const Operation &)> complete{};
     std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
     bool by_threads = false;               // of the generic proxy, as cp.async is
@@ -47,7 +47,8 @@ struct Operation {
     std::uint32_t bytes = 0;
 
     // Set by submit().
-    const Thread *issuer = nullptr;
+    Thread *issuer = nullptr;
+    std::uint64_t number = 0; // in the order of submission
     std::unique_ptr<order::Context> context{};
     std::uint32_t started = 0; // the step (runtime.h)
 };
@@ -74,9 +75,8 @@ const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 // Whether any operation is pending.
 bool anything_pending();
 
-// An operation is started; it has happened: the listener is told, if there is one. Each is a step.
-// Nothing is told of cp.async, of which every thread has many.
-void start_operation(Operation &operation);
+// An operation has happened: the listener is told, if there is one. Its start and its end are
+// steps. Nothing is told of cp.async, of which every thread has many.
 void tell_operation(const Operation &operation);
 
 // The operation that is happening right now, or nullptr.
@@ -107,13 +107,12 @@ struct OperationGroups {
     WaitQueue waiting;                    // the thread itself
     std::vector<std::uint32_t> agents;    // of groups that are forgotten
 
-    // The number of the open group, and the group of a number.
-    std::uint64_t number() const { return first + committed.size(); }
+    // The group of a number.
     OperationGroup &at(std::uint64_t number) {
         return number - first < committed.size() ? committed[number - first] : open;
     }
-    // An operation joins the open group.
-    void join(Site where);
+    // An operation joins the open group, whose number it returns.
+    std::uint64_t join(Site where);
     // The open group's agent.
     std::uint32_t agent();
     void commit() { committed.push_back(std::exchange(open, OperationGroup{})); }

@@ -1,6 +1,6 @@
 #include "tensor_box.h"
 
-#include "shared_memory.h"
+#include "machine.h"
 
 #include <cuda.h>
 
@@ -36,14 +36,15 @@ void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit)
     }
 }
 
-void walk_pieces(const Box &box,
-                 const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit) {
+void walk_pieces(const Box &box, const Cta &cta, const PieceVisitor &visit) {
     const std::uint32_t bytes = box.bytes();
-    const std::uint32_t piece = box.tensor.swizzle == 0 ? bytes : SWIZZLE_CHUNK;
+    const std::uint32_t count = box.tensor.swizzle == 0 ? bytes : SWIZZLE_CHUNK;
     // The bits of the address decide, not those of the offset in the tile.
-    for (std::uint32_t at = 0; at < bytes; at += piece)
-        visit(swizzle_address(SHARED_BASE + box.tile + at, box.tensor.swizzle) - SHARED_BASE, at,
-              piece);
+    for (std::uint32_t at = 0; at < bytes; at += count) {
+        const std::uint32_t place =
+            swizzle_address(SHARED_BASE + box.tile + at, box.tensor.swizzle);
+        visit(cta.shared.generic(place - SHARED_BASE, count), at, count);
+    }
 }
 
 } // namespace emulator

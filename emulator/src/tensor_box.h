@@ -68,9 +68,9 @@ struct BoxRow {
 // Calls visit for each row that is not outside of the tensor, in the order of their offsets.
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit);
 
-// Calls visit for each piece of the tile with its offset in shared memory, its offset in the box,
-// and its bytes: everything at once, or chunks of 16 bytes that a swizzle has moved.
-void walk_pieces(const Box &box,
-                 const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit);
+// Calls visit for each piece of the tile in the CTA's shared memory, with its offset in the box and
+// its bytes: everything at once, or chunks of 16 bytes that a swizzle has moved.
+using PieceVisitor = std::function<void(unsigned char *, std::uint32_t at, std::uint32_t count)>;
+void walk_pieces(const Box &box, const Cta &cta, const PieceVisitor &visit);
 
 } // namespace emulator

@@ -23,34 +23,32 @@ constexpr std::uint32_t BULK_ALIGNMENT = 16;
 // `copy` names the instruction, "TMA load", with which `why` goes on.
 [[noreturn]] void reject(const char *copy, const std::string &why, Site where,
                          Mistake mistake = Mistake::MISUSE) {
-    fail(mistake, format("%s%s", copy, why.c_str()), where, "started the copy here");
+    fail(mistake, copy + why, where, "started the copy here");
 }
 
 void check_parameter(const void *map, const char *copy, Site where) {
+    const auto reject_unless_allowed = [&](const char *rule, const std::string &why) {
+        fail_unless_allowed(rule, Mistake::MISUSE, copy + why,
+                            {note_at(*current, where, "started the copy here")});
+    };
     const bool shared = current->cta->shared.contains(map);
     if (translated_program && (shared || is_local(map)))
-        fail_unless_allowed(
-            "local-map", Mistake::MISUSE,
-            format(
-                "%s with a tensor map in %s memory, where TMA cannot read it. Pass it as a const "
-                "__grid_constant__ parameter",
-                copy, shared ? "shared" : "a thread's local"),
-            {note_at(*current, where, "started the copy here")});
+        reject_unless_allowed(
+            "local-map", format(" with a tensor map in %s memory, where TMA cannot read it. Pass "
+                                "it as a const __grid_constant__ parameter",
+                                shared ? "shared" : "a thread's local"));
     if (is_host_memory(map))
         reject(copy, " with a tensor map in host memory", where, Mistake::ADDRESS);
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
-    if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE ||
-        std::find(acquired.begin(), acquired.end(), map) != acquired.end())
-        return;
-    fail_unless_allowed(
-        "global-map", Mistake::MISUSE,
-        format("%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
-               "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
-               copy,
-               translated_program
-                   ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
-                   : ""),
-        {note_at(*current, where, "started the copy here")});
+    if (global_place(map, sizeof(TensorDescription)) != GlobalPlace::ELSEWHERE &&
+        std::find(acquired.begin(), acquired.end(), map) == acquired.end())
+        reject_unless_allowed(
+            "global-map",
+            format(" with a tensor map in global memory: TMA reads maps through a proxy of its own "
+                   "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
+                   translated_program
+                       ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
+                       : ""));
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
@@ -107,48 +105,35 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
 
 // ---------------------------------------------------------------------------- loads
 
-// Bytes on their way into the shared memory of the barrier's CTA.
-struct Load {
-    const char *name;
-    std::uint32_t tile; // offset
-    std::uint32_t bytes;
-    MbarrierRef barrier;
-    Site site;
-};
-
-// Starts it; `move` brings the bytes.
+// Starts a load into the shared memory of the barrier's CTA; `move` brings the bytes.
 template <typename Move>
-void start(const Load &load, bool by_threads, const Move &move) {
-    const auto land = [load, move] {
-        Cta &cta = *load.barrier.cta;
-        if (cta.exited())
+void start_load(Operation started, MbarrierRef barrier, const Move &move) {
+    started.kind = OperationKind::LOAD;
+    started.cta = barrier.cta;
+    started.barrier = barrier.offset;
+    started.complete = [barrier, move](const Operation &load) {
+        if (load.cta->exited())
             fail(Mistake::LIFETIME,
-                 format("a %s reaches CTA %d, which has exited", load.name, cta.rank),
+                 format("a %s reaches CTA %d, which has exited", load.name, load.cta->rank),
                  {note_at(load.site, "the load was started here")});
-        access_shared(cta, load.tile, load.bytes, {true, load.site});
-        peer_uses(cta, load.site);
-        move(cta.shared);
-        mbarrier_copy_landed(load.barrier, int(load.bytes), load.site);
+        access_shared(*load.cta, load.tile, load.bytes, {true, load.site});
+        peer_uses(*load.cta, load.site);
+        move(load);
+        mbarrier_copy_landed(barrier, int(load.bytes), load.site);
     };
-    submit({.kind = OperationKind::LOAD,
-            .cta = load.barrier.cta,
-            .site = load.site,
-            .name = load.name,
-            .complete = land,
-            .by_threads = by_threads,
-            .tile = load.tile,
-            .barrier = load.barrier.offset,
-            .bytes = load.bytes});
+    submit(std::move(started));
 }
 
-// The box as it is now in global memory; what lies outside of the tensor is zeros.
-std::vector<unsigned char> read_global(const Box &box, Site where) {
+// Brings the box as it is now in global memory; what lies outside of the tensor is zeros.
+void load_box(const Operation &load, const Box &box) {
     std::vector<unsigned char> bytes(box.bytes());
     walk_rows(box, [&](const BoxRow &row) {
-        access_global(row.global, row.bytes, {false, where});
+        access_global(row.global, row.bytes, {false, load.site});
         std::memcpy(&bytes[row.offset], row.global, row.bytes);
     });
-    return bytes;
+    walk_pieces(box, *load.cta, [&](unsigned char *piece, std::uint32_t at, std::uint32_t count) {
+        std::memcpy(piece, &bytes[at], count);
+    });
 }
 
 // The CTAs of the mask, checked: they must be there to be written to.
@@ -179,14 +164,8 @@ void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef ba
     for (Cta *cta : destinations) // of all first: the bytes may land at once
         mbarrier_copy_issued({cta, barrier.offset}, where);
     for (Cta *cta : destinations)
-        start({"TMA load", box.tile, box.bytes(), {cta, barrier.offset}, where}, false,
-              [=](const SharedMemory &shared) {
-                  const std::vector<unsigned char> bytes = read_global(box, where);
-                  walk_pieces(box,
-                              [&](std::uint32_t offset, std::uint32_t from, std::uint32_t count) {
-                                  std::memcpy(shared.generic(offset, count), &bytes[from], count);
-                              });
-              });
+        start_load({.site = where, .name = "TMA load", .tile = box.tile, .bytes = box.bytes()},
+                   {cta, barrier.offset}, [box](const Operation &load) { load_box(load, box); });
 }
 
 void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
@@ -199,11 +178,13 @@ void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barr
     current->cta->shared.generic(offset, bytes); // fails if it is not inside
     barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
-    start({"cp.async.bulk", offset, bytes, barrier, where}, false,
-          [=, own = current->cta](const SharedMemory &shared) {
-              access_shared(*own, source, bytes, {false, where});
-              std::memcpy(shared.generic(offset, bytes), own->shared.generic(source, bytes), bytes);
-          });
+    start_load({.site = where, .name = "cp.async.bulk", .tile = offset, .bytes = bytes}, barrier,
+               [source](const Operation &load) {
+                   Cta &own = *load.issuer->cta;
+                   access_shared(own, source, load.bytes, {false, load.site});
+                   std::memcpy(load.cta->shared.generic(load.tile, load.bytes),
+                               own.shared.generic(source, load.bytes), load.bytes);
+               });
 }
 
 // A store of the generic proxy. (PTX ISA: st.async.)
@@ -213,9 +194,11 @@ void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef b
     barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
     const std::string sent(static_cast<const char *>(value), bytes);
-    start({"st.async", offset, bytes, barrier, where}, true, [=](const SharedMemory &shared) {
-        std::memcpy(shared.generic(offset, bytes), sent.data(), bytes);
-    });
+    start_load(
+        {.site = where, .name = "st.async", .by_threads = true, .tile = offset, .bytes = bytes},
+        barrier, [sent](const Operation &load) {
+            std::memcpy(load.cta->shared.generic(load.tile, load.bytes), sent.data(), load.bytes);
+        });
 }
 
 // ---------------------------------------------------------------------------- stores
@@ -225,48 +208,35 @@ namespace {
 // A store on its way. It lives until both of its operations have happened.
 struct Store {
     Box box;
-    Reduce reduce; // nullptr: the bytes replace what is there
-    Site site;
-    Thread *thread;
+    Reduce reduce;                    // nullptr: the bytes replace what is there
     std::uint64_t group;              // number of its bulk group
     std::vector<unsigned char> bytes; // of the box, once they are read
 };
 
-void read_shared(Store &store) {
-    Cta &cta = *store.thread->cta;
-    access_shared(cta, store.box.tile, store.box.bytes(), {false, store.site});
+void read_shared(const Operation &operation, Store &store) {
+    Cta &cta = *operation.cta;
     store.bytes.resize(store.box.bytes());
-    walk_pieces(store.box, [&](std::uint32_t offset, std::uint32_t to, std::uint32_t count) {
-        std::memcpy(&store.bytes[to], cta.shared.generic(offset, count), count);
+    access_shared(cta, store.box.tile, store.box.bytes(), {false, operation.site});
+    walk_pieces(store.box, cta, [&](unsigned char *piece, std::uint32_t at, std::uint32_t count) {
+        std::memcpy(&store.bytes[at], piece, count);
     });
-    store.thread->bulk.take(store.group, &OperationGroup::read);
+    operation.issuer->bulk.take(store.group, &OperationGroup::read);
 }
 
-void write_global(const Store &store) {
-    OperationGroups &groups = store.thread->bulk;
+void write_global(const Operation &operation, const Store &store) {
+    OperationGroups &groups = operation.issuer->bulk;
     order::acquire(groups.at(store.group).read.done); // a store writes what it has read
     const Strength strength = store.reduce != nullptr ? Strength::ATOMIC : Strength::WEAK;
     walk_rows(store.box, [&](const BoxRow &row) {
-        access_global(row.global, row.bytes, {true, store.site, strength});
+        access_global(row.global, row.bytes, {true, operation.site, strength});
         const unsigned char *from = &store.bytes[row.offset];
         if (store.reduce != nullptr) // reductions may come in any order
             store.reduce(row.global, from, row.bytes);
         else
             std::memcpy(row.global, from, row.bytes);
-        output_written(*store.thread, row.global, row.bytes, store.site);
+        output_written(*operation.issuer, row.global, row.bytes, operation.site);
     });
     groups.take(store.group, &OperationGroup::written);
-}
-
-void submit_step(const Store &store, OperationKind kind, std::function<void()> complete,
-                 std::function<bool()> ready = nullptr) {
-    submit({.kind = kind,
-            .cta = store.thread->cta,
-            .site = store.site,
-            .name = "TMA store",
-            .complete = std::move(complete),
-            .ready = std::move(ready),
-            .tile = store.box.tile});
 }
 
 } // namespace
@@ -280,17 +250,21 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
                  format("a TMA store's coordinates must not be negative: coordinate %d is %d", i,
                         at.at[i]),
                  {note_at(where, "stored here")});
-    OperationGroups &groups = current->bulk;
     const Box box = checked_box(map, at, tile, "TMA store", where);
-    const auto store =
-        std::make_shared<Store>(Store{box, reduce, where, current, groups.number(), {}});
-    groups.join(where);
+    const auto store = std::make_shared<Store>(Store{box, reduce, current->bulk.join(where), {}});
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;
-    submit_step(*store, OperationKind::STORE_READ, [store] { read_shared(*store); });
-    submit_step(
-        *store, OperationKind::STORE_WRITE, [store] { write_global(*store); },
-        [store] { return !store->bytes.empty(); });
+    submit({.kind = OperationKind::STORE_READ,
+            .site = where,
+            .name = "TMA store",
+            .complete = [store](const Operation &operation) { read_shared(operation, *store); },
+            .tile = box.tile});
+    submit({.kind = OperationKind::STORE_WRITE,
+            .site = where,
+            .name = "TMA store",
+            .complete = [store](const Operation &operation) { write_global(operation, *store); },
+            .ready = [store] { return !store->bytes.empty(); },
+            .tile = box.tile});
 }
 
 void bulk_commit(Site) { current->bulk.commit(); }

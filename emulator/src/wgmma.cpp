@@ -86,25 +86,35 @@ void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment 
 
 // ------------------------------------------------------------------------------ the warpgroup
 
-Warpgroup &warpgroup_of(const Thread &thread, Site where) {
-    std::vector<Warpgroup> &warpgroups = thread.cta->warpgroups;
-    const std::size_t index = std::size_t(thread.warpgroup());
+// The current thread's, which executes `what`, an .aligned instruction.
+Warpgroup &own_warpgroup(const char *what, Site where) {
+    warp_aligned(what, where);
+    std::vector<Warpgroup> &warpgroups = current->cta->warpgroups;
+    const std::size_t index = std::size_t(current->warpgroup());
     if (index >= warpgroups.size())
         fail(Mistake::MISUSE, "wgmma needs whole warpgroups of 128 threads", where,
              "called it here");
     return warpgroups[index];
 }
 
+// The wgmma that happens reads an operand.
+void read_chunks(Cta &cta, const std::vector<std::uint32_t> &chunks, std::uint8_t *to, Site where) {
+    access_shared_chunks(cta, chunks, {false, where});
+    for (const std::uint32_t offset : chunks) {
+        std::memcpy(to, cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
+        to += SWIZZLE_CHUNK;
+    }
+}
+
 // Makes the wgmma happen; in an operation.
-void execute(Warpgroup &group) {
-    static std::uint8_t a[WGMMA_M * K_BYTES], b[WGMMA_LARGEST_N * K_BYTES];
+void execute(Cta &cta, Warpgroup &group) {
+    static std::uint8_t b[WGMMA_LARGEST_N * K_BYTES];
     Wgmma &slot = group.slot(group.executed);
     order::acquire_briefly(slot.called); // what its 128 threads did before
-    if (slot.a_rows.empty())
-        read_operand(*group.cta, slot.a, a, slot.site);
-    read_operand(*group.cta, slot.b, b, slot.site);
-    multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums,
-             slot.a_rows.empty() ? a : slot.a_rows.data(), b);
+    if (!slot.a_chunks.empty())
+        read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site);
+    read_chunks(cta, slot.b_chunks, b, slot.site);
+    multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
     ++group.executed;
     order::release_own(slot.done);
     group.waiting.wake_all();
@@ -115,20 +125,19 @@ Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, s
                 std::uint64_t b, bool a_in_registers, Site where) {
     if (number < group.first + group.slots.size())
         return group.slot(number);
-    Wgmma made{form, {'A', form.transposed_a, a}, {'B', form.transposed_b, b}, {}, where};
-    if (a_in_registers)
-        made.a_rows.resize(WGMMA_M * K_BYTES);
-    else
-        decode_operand(*group.cta, made.a, WGMMA_M, where);
-    decode_operand(*group.cta, made.b, form.n, where);
+    Wgmma made{form, a, b, where};
+    made.a.resize(WGMMA_M * K_BYTES);
+    if (!a_in_registers)
+        made.a_chunks = chunks_of_operand('A', a, form.transposed_a, WGMMA_M, where);
+    made.b_chunks = chunks_of_operand('B', b, form.transposed_b, std::uint32_t(form.n), where);
     return group.slots.emplace_back(std::move(made));
 }
 
 void check_agreement(const Wgmma &slot, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,
                      Site where) {
     const char *what = slot.form.n != form.n                     ? "the shape"
-                       : slot.a.descriptor != a                  ? "A's descriptor"
-                       : slot.b.descriptor != b                  ? "B's descriptor"
+                       : slot.a_descriptor != a                  ? "A's descriptor"
+                       : slot.b_descriptor != b                  ? "B's descriptor"
                        : slot.form.accumulate != form.accumulate ? "whether to accumulate"
                        : slot.form != form                       ? "the form"
                                                                  : nullptr;
@@ -147,13 +156,12 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) *
                             std::uint64_t(slot.form.e4m3 ? E4M3_K : MMA_K);
     submit({.kind = OperationKind::MATMUL,
-            .cta = group.cta,
             .site = where,
             .name = "wgmma",
-            .complete = [&group] { execute(group); },
+            .complete = [&group](const Operation &operation) { execute(*operation.cta, group); },
             .ready = [&group, number] { return group.executed == number; },
             .agent = group.agent,
-            .tile = slot.a_rows.empty() ? slot.a.start - SHARED_BASE : Operation::NOWHERE});
+            .tile = slot.a_chunks.empty() ? Operation::NOWHERE : slot.a_chunks.front()});
 }
 
 } // namespace
@@ -161,9 +169,8 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where,
            const WgmmaFragment *registers) {
     Thread &self = *current;
-    warp_aligned("wgmma", where);
+    Warpgroup &group = own_warpgroup("wgmma", where);
     AccumulatorState &state = self.accumulators;
-    Warpgroup &group = warpgroup_of(self, where);
     if (form.n < 8 || form.n > WGMMA_LARGEST_N || form.n % 8 != 0)
         fail(Mistake::MISUSE, format("wgmma: n is %d; it is a multiple of 8 up to 256", form.n),
              where, "called it here");
@@ -181,16 +188,15 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     const int lane = self.number % WARPGROUP_LANES;
     slot.sums[lane] = acc;
     if (registers != nullptr)
-        place_registers(&slot.a_rows[std::size_t(lane / WARP_LANES * 16 * K_BYTES)],
-                        lane % WARP_LANES, registers->values, 4);
+        place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
+                        registers->values, 4);
     order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
 }
 
 void wgmma_fence(Site where) {
-    warp_aligned("wgmma_fence", where);
-    warpgroup_of(*current, where);
+    own_warpgroup("wgmma_fence", where);
     AccumulatorState &state = current->accumulators;
     state.fenced = true;
     state.written.clear();
@@ -199,16 +205,13 @@ void wgmma_fence(Site where) {
 }
 
 void wgmma_commit(Site where) {
-    warp_aligned("wgmma_commit", where);
-    warpgroup_of(*current, where);
-    AccumulatorState &state = current->accumulators;
-    state.groups.push_back(state.issued);
+    own_warpgroup("wgmma_commit", where);
+    current->accumulators.groups.push_back(current->accumulators.issued);
 }
 
 void wgmma_wait(int pending, Site where) {
-    warp_aligned("wgmma_wait", where);
+    Warpgroup &group = own_warpgroup("wgmma_wait", where);
     AccumulatorState &state = current->accumulators;
-    Warpgroup &group = warpgroup_of(*current, where);
     if (state.groups.size() <= std::size_t(pending))
         return;
     const auto last = state.groups.end() - 1 - pending;
@@ -257,12 +260,10 @@ void tensor_core_thread_exits(Thread &thread) {
     if (state.issued == state.waited)
         return;
     const Site site = state.ranges.back().site; // of the last one
-    const std::uint64_t committed = state.groups.empty() ? state.waited : state.groups.back();
-    if (state.issued > committed)
-        fail(Mistake::MISUSE,
-             "exit with a wgmma that the thread has never committed (wgmma_commit)",
-             {note_at(thread, site, "called wgmma here")});
-    fail(Mistake::HAZARD, "exit with a wgmma that the thread has not waited for (wgmma_wait)",
+    const bool is_committed = !state.groups.empty() && state.groups.back() == state.issued;
+    fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
+         format("exit with a wgmma that the thread has %s",
+                is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)"),
          {note_at(thread, site, "called wgmma here")});
 }
 

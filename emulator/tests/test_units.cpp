@@ -112,7 +112,7 @@ void exits() {
 // Starts an operation that records its number; `in_order`: not before those of lower numbers.
 void start(OperationKind kind, int number, bool in_order = false) {
     Operation operation{kind, current->cta, Site::current(), "test operation"};
-    operation.complete = [number] {
+    operation.complete = [number](const Operation &) {
         ++landed;
         entries.push_back(number);
         landed_queue.wake_all();
