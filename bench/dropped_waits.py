@@ -1,9 +1,9 @@
 """Drops the barriers, fences and waits of other projects' kernels, one at a time, and counts which of
 them the emulator finds.
 
-    python3 -m emulator.translate.drop --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
+    python3 -m bench.dropped_waits --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
 
-FOLDER has the clones, each under its project's name. They are copied to build/emulate/drop/. --page
+FOLDER has the clones, each under its project's name. They are copied to build/dropped_waits/. --page
 writes the table into a page that has one with the same head.
 """
 
@@ -13,17 +13,12 @@ import argparse
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .__main__ import BUILD, REPORT, ROOT, essence
-from .cuda import Source, kernels_of
-from .cxx import closing_of, spelled
-
-MAINS = ROOT / "emulator/examples"
-COPIES = BUILD / "emulate/drop"
-RANDOM = 8  # seeds
+ROOT = Path(__file__).resolve().parents[1]
+COPIES = ROOT / "build/dropped_waits"
+SEEDS = "8"
 
 
 class Kernel(NamedTuple):
@@ -55,55 +50,32 @@ SGEMM_CUDA, kernel 12: memcpy_async | SGEMM_CUDA | src/kernels/12_kernel_double_
     .strip()
     .splitlines()
 ]
-# A whole statement that is a barrier, a fence or a wait.
+# A line's first statement that is a barrier, a fence or a wait. A wait's argument may be an arrival,
+# which stays.
 SYNCHRONISES = re.compile(
-    r"""__syncthreads\(\) | __syncwarp\(.*\)
+    r"""^[ \t]*(?P<statement> __syncthreads\(\) | __syncwarp\(.*?\)
       | cde::fence_proxy_async_shared_cta\(\) | cde::cp_async_bulk_wait_group_read<\d+>\(\)
-      | .*[\w\])]\.(?:wait\(.*\)|arrive_and_wait\(\)) | wait\(&.*\)
+      | [\w\[\].()*]+\.(?:wait\((?P<argument>.*)\)|arrive_and_wait\(\)) | wait\(&.*\)
       | warpgroup_(?:arrive|wait)(?:<\d+>)?\(\) | CP_ASYNC_WAIT_GROUP\(\d+\)
-      | asm\ volatile\("(?:bar\.sync|barrier\.cluster|cp\.async\.bulk\.wait_group).*\)""",
-    re.VERBOSE | re.DOTALL,
+      | asm\ volatile\("(?:bar\.sync|barrier\.cluster|cp\.async\.bulk\.wait_group).*\));""",
+    re.VERBOSE | re.MULTILINE,
 )
+REPORT = re.compile(r"^  (emulator: \w+): .*\n((?:    .*\n)*)", re.MULTILINE)
 HEAD = "| kernel | dropped | reported | only a wrong result | missed |\n|---|---|---|---|---|\n"
 
 
-class Drop(NamedTuple):
-    line: int
-    statement: str
-    text: str  # of the file without it
-
-
-def drops_of(kernel: Kernel, text: str) -> list[Drop]:
-    tokens = Source(text, kernel.file).code
-    body = next(one.body for one in kernels_of(tokens) if one.name == kernel.kernel)
-    found, at = [], body + 1
-    for place in range(at, closing_of(tokens, body)):
-        if tokens[place].text in tuple("{};"):
-            statement = spelled(tokens[at:place])
-            if tokens[place].text == ";" and SYNCHRONISES.fullmatch(statement):
-                # A wait's argument may be an arrival: that stays.
-                argument = re.fullmatch(r".*?\.wait\((.*)\)", statement)
-                kept = f"(void)({argument[1]})" if argument else ""
-                first, last = tokens[at], tokens[place - 1]
-                without = text[: first.begin] + kept + text[last.end :]
-                found.append(Drop(first.line, statement, without))
-            at = place + 1
-    return found
-
-
-def run(kernel: Kernel, clone: Path, first: bool) -> tuple[list[str], list[str]]:
-    """The runs that went wrong, no more than one of them for `first`, and what reports there were."""
+def run(kernel: Kernel, clone: Path, *more: str) -> tuple[list[str], set[str]]:
+    """The runs that went wrong, and what reports there were: their kinds and lines of source."""
     main, *arguments = kernel.program.split()
-    command = [sys.executable, "-m", "emulator.translate", "--quiet", "--seeds", str(RANDOM)]
-    command += ["--first"] if first else []
+    command = ["emulator/translate/run", "--quiet", "--seeds", SEEDS, *more]
     command += kernel.options.format(clone=clone).split()
-    command += [str(MAINS / main), "--", *arguments]
+    command += [f"emulator/examples/{main}", "--", *arguments]
     ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in (0, 1):
         raise SystemExit(f"{kernel.name} was not built")
     bad = re.findall(r"^(\w[^:\n]*): exit status", ended.stdout, re.MULTILINE)
-    output = re.sub("^  ", "", ended.stdout, flags=re.MULTILINE)
-    return bad, [essence(found.group()) for found in REPORT.finditer(output)]
+    reports = REPORT.findall(ended.stdout)
+    return bad, {" ".join([kind, *re.findall(r"\S+:\d+(?=  )", text)]) for kind, text in reports}
 
 
 def measure(kernel: Kernel, clones: Path) -> list[str]:
@@ -113,47 +85,43 @@ def measure(kernel: Kernel, clones: Path) -> list[str]:
     shutil.copytree(clones / kernel.project, copy, ignore=shutil.ignore_patterns(".git"))
     file = copy / kernel.file
     text = file.read_text()
-    bad, before = run(kernel, copy, first=True)
+    bad, before = run(kernel, copy)
     if bad:
         raise SystemExit(f"{kernel.name}: the kernel itself went wrong under {bad}: {before}")
+    body = re.search(rf"__global__[^;{{}}]*\b{kernel.kernel}\s*\((?s:.*?)^}}", text, re.MULTILINE)
+    drops = list(SYNCHRONISES.finditer(text, *body.span()))
     reported, wrong, missed = 0, 0, []
-    drops = drops_of(kernel, text)
     for drop in drops:
-        file.write_text(drop.text)
-        new: list[str] = []
-        for first in (True, False):
-            bad, reports = run(kernel, copy, first)
-            new = [report for report in reports if report not in before]
-            if new or not bad:
-                break  # else some other run may say why the result is wrong
+        begin, end = drop.span("statement")
+        kept = f"(void)({drop['argument']})" if drop["argument"] else ""
+        file.write_text(text[:begin] + kept + text[end:])
+        bad, reports = run(kernel, copy, "--first")
+        if bad and reports <= before:  # some other run may say why the result is wrong
+            bad, reports = run(kernel, copy)
+        new = sorted(reports - before)
         reported += bool(new)
         wrong += bool(bad) and not new
-        missed += [] if bad or new else [drop]
-        kind = new[0].partition(str(ROOT))[0].partition("build/")[0] if new else ""
-        verdict = f"{kind} ({', '.join(bad)})" if bad else kind or "MISSED"
-        print(f"{kernel.name}:{drop.line}: {drop.statement}: {verdict}", flush=True)
-    file.write_text(text)
-    lines = ", ".join(f"line {drop.line}" for drop in missed)
-    missing = f"{len(missed)} ({lines})" if missed else "0"
+        line = text.count("\n", 0, begin) + 1
+        missed += [] if bad or new else [f"line {line}"]
+        print(f"{kernel.name}:{line}: {drop['statement']}: {bad} {new[:1]}", flush=True)
+    missing = f"{len(missed)} ({', '.join(missed)})" if missed else "0"
     return [kernel.name, str(len(drops)), str(reported), str(wrong), missing]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="emulator.translate.drop", description=__doc__)
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.dropped_waits", description=__doc__)
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--page", type=Path)
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
     chosen = [k for k in KERNELS if not options.words or any(w in k.name for w in options.words)]
-    rows = [measure(kernel, options.clones) for kernel in chosen]
+    rows = [measure(kernel, options.clones.resolve()) for kernel in chosen]
     table = HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
     print(table)
     if options.page:
         page = options.page.read_text()
-        made = re.sub(re.escape(HEAD) + r"(\|.*\n)*", lambda _: table, page)
-        options.page.write_text(made)
-    return 0
+        options.page.write_text(re.sub(re.escape(HEAD) + r"(\|.*\n)*", lambda _: table, page))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
