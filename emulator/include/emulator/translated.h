@@ -7,7 +7,7 @@
 //   its __cluster_dims__ first.
 //   And with a line for each parameter whose text, with macros, says __grid_constant__.
 // - The __shared__ variables of a declaration are the members of a struct that static_shared()
-//   places; extern __shared__ arrays are references to extern_shared().
+//   places, or extern_shared() if they are extern.
 #pragma once
 
 #include "emulator/runtime.h"
@@ -49,10 +49,12 @@ Variables &static_shared(EMULATOR_SITE) {
 // The current CTA's dynamic shared memory, however large the launch made it.
 template <std::size_t ALIGNMENT>
 inline const bool declared_dynamic_shared = declare_dynamic_shared(ALIGNMENT);
-template <typename Array, std::size_t ALIGNMENT>
-Array &extern_shared(EMULATOR_SITE) {
-    (void)&declared_dynamic_shared<std::max(ALIGNMENT, alignof(std::remove_all_extents_t<Array>))>;
-    return *static_cast<Array *>(dynamic_shared(0, where));
+template <typename Variables, typename Array>
+auto &extern_shared(EMULATOR_SITE) {
+    using Elements = std::remove_extent_t<Array>;
+    using Whole = std::conditional_t<std::is_array_v<Array>, Elements[], Array>;
+    (void)&declared_dynamic_shared<alignof(Variables)>;
+    return *static_cast<Whole *>(dynamic_shared(0, where));
 }
 
 // The configuration between <<< and >>>.
