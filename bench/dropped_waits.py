@@ -37,7 +37,7 @@ fast.cu, kernel 5: producer and consumers, cuda::barrier | fast.cu | examples/ma
     matmulKernel5 | -I {clone}/examples/matmul -D KERNEL=5 -D KERNEL_FILE="matmul_5.cuh" -D NDEBUG --allow global-map,shared-alignment |
     fast_cu.cu 256 256 448
 fast.cu, kernel 8: clusters, multicast | fast.cu | examples/matmul/matmul_8.cuh | matmulKernel8 |
-    -I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG --allow barrier-fence,cluster-exit,shared-alignment |
+    -I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG --allow barrier-fence,cluster-exit,early-arrival,shared-alignment |
     fast_cu.cu 2048 2048 256
 tma_intro, add one | tma_intro | intro.cu | kernel | -I {clone} | tma_intro.cu
 effective_transpose, batched | effective_transpose | transpose_swizzle_batched.cu | kernel |

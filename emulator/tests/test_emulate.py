@@ -282,9 +282,9 @@ def check_calls() -> str:
 
 # (what, CUDA C++, what becomes of it)
 REWRITTEN = [
-    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, emulator::Chevrons(1, 2))(x);"),
+    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, cudaLaunchConfig_t(1, 2))(x);"),
     ("a launch of a template", "a::f<1, (2 > 1)> <<<g, b>>>(x);",
-     "emulator::launching(a::f<1, (2 > 1)>, emulator::Chevrons(g, b))(x);"),
+     "emulator::launching(a::f<1, (2 > 1)>, cudaLaunchConfig_t(g, b))(x);"),
     ("no launch", 'auto s = "f<<<1, 2>>>(x);"; // f<<<1, 2>>>(x);', None),
     ("a kernel", "__global__ void f(int a) { g(); }",
      "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }"),

@@ -185,7 +185,7 @@ def rewrite_launches(source: Source, tokens: list[Token], parameters: dict[str, 
         kernel = spelled(tokens[begin:index])
         if is_chosen_by_arguments(tokens[begin:index], parameters):
             kernel = f"[](auto... emulator_p) {{ {kernel}(emulator_p...); }}"
-        new = f"emulator::launching({kernel}, emulator::Chevrons("
+        new = f"emulator::launching({kernel}, cudaLaunchConfig_t("
         source.replace(tokens[begin], token, new)
         source.replace(tokens[end], tokens[end], "))")
 

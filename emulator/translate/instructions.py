@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from . import cxx
+from .cxx import spelled, tokens_of
+
 CORE = "::emulator::ptx::"
 HERE = "::emulator::Site::current()"
 
@@ -182,14 +185,7 @@ class Operand:
 
 
 def split(text: str, mark: str = ",") -> list[str]:
-    parts, depth = [""], 0
-    for char in text:
-        depth += (char in "[{(") - (char in ")}]")
-        if char == mark and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [part.strip() for part in parts] if text.strip() else []
+    return [spelled(part) for part in cxx.split(tokens_of(text), mark, in_angles=False)]
 
 
 FORMS = {

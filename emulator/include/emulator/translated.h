@@ -2,7 +2,7 @@
 // included before the program's first line.
 //
 // - kernel<<<grid, block, smem, stream>>>(arguments) becomes
-//   emulator::launching(kernel, emulator::Chevrons(grid, block, smem, stream))(arguments).
+//   emulator::launching(kernel, cudaLaunchConfig_t(grid, block, smem, stream))(arguments).
 // - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
 //   its __cluster_dims__ first.
 //   And with a line for each parameter whose text, with macros, says __grid_constant__.
@@ -57,20 +57,9 @@ auto &extern_shared(EMULATOR_SITE) {
     return *static_cast<Whole *>(dynamic_shared(0, where));
 }
 
-// The configuration between <<< and >>>.
-struct Chevrons : cudaLaunchConfig_t {
-    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t on = nullptr)
-        : cudaLaunchConfig_t{} {
-        gridDim = grid;
-        blockDim = block;
-        dynamicSmemBytes = shared;
-        stream = on;
-    }
-};
-
 // What launches a kernel that is a function.
 template <typename... Parameters>
-auto launching(void (*kernel)(Parameters...), const Chevrons &config) {
+auto launching(void (*kernel)(Parameters...), const cudaLaunchConfig_t &config) {
     return [kernel, config](Parameters... parameters) {
         cudaLaunchKernelEx(&config, kernel, std::move(parameters)...);
     };
@@ -78,7 +67,7 @@ auto launching(void (*kernel)(Parameters...), const Chevrons &config) {
 // The same of a kernel that has to be chosen by its arguments: a generic lambda that calls it.
 template <typename Caller>
 requires std::is_class_v<Caller>
-auto launching(Caller caller, const Chevrons &config) {
+auto launching(Caller caller, const cudaLaunchConfig_t &config) {
     return [caller, config](const auto &...arguments) {
         const auto call = [caller, arguments...] { caller(arguments...); };
         using Call = decltype(call);
