@@ -20,8 +20,6 @@ Cta &own() { return *current->cta; }
 // What an address says: the own CTA's, or a peer's that mapa put into it.
 bool is_own(std::uint32_t address) { return int(cta_rank_of(address)) == own().rank; }
 
-std::uint32_t offset_of(std::uint32_t address) { return (address & OFFSET_MASK) - SHARED_BASE; }
-
 [[noreturn]] void misuse(const std::string &what, Site where) {
     fail(Mistake::MISUSE, what, where, "called it here");
 }
@@ -48,7 +46,7 @@ void *own_place(std::uint32_t address, std::size_t bytes, Site where) {
              format("%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes,
                     address, SHARED_BASE, SHARED_BASE + own().shared.size()),
              where, "used it here");
-    return own().shared.generic(offset_of(address), bytes);
+    return own().shared.generic(in_cta - SHARED_BASE, bytes);
 }
 
 // The mbarrier at this place of the own CTA.
@@ -69,7 +67,6 @@ uint3 cluster_nctaid() {
 std::uint32_t laneid() { return std::uint32_t(current->lane()); }
 std::uint32_t warpid() { return std::uint32_t(current->warp()); }
 std::uint32_t nwarpid() { return std::uint32_t(own().warps.size()); }
-std::uint32_t nsmid() { return MULTIPROCESSORS; }
 
 std::uint32_t smid() {
     const std::uint64_t cta =
@@ -134,16 +131,12 @@ void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t sourc
                        int(source_bytes), where, bytes);
 }
 
-namespace {
-
 // The CTA that has both the bytes and the mbarrier.
-int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
+static int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
     if (cta_rank_of(barrier) != cta_rank_of(to))
         misuse(format("%s and its mbarrier in different CTAs", what), where);
     return int(cta_rank_of(to));
 }
-
-} // namespace
 
 void tensor_load(std::uint32_t to, const void *map, const Coordinates &at, std::uint32_t barrier,
                  std::uint16_t cta_mask, Site where) {
@@ -160,11 +153,9 @@ void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Re
     tma_store(map, own_memory(from, 1, "TMA store", where), at, where, reduce);
 }
 
-namespace {
-
 // A bulk copy without a tensor, as the box that is a whole tensor of rows of 16 bytes. (PTX ISA:
 // cp.async.bulk: addresses and sizes are multiples of 16.)
-CUtensorMap map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
+static CUtensorMap map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
     constexpr std::uint32_t ROW = 16;
     if (bytes == 0 || bytes % ROW != 0 || reinterpret_cast<std::uintptr_t>(memory) % ROW != 0)
         misuse(format("cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory),
@@ -185,8 +176,6 @@ CUtensorMap map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
 }
 
 constexpr Coordinates ORIGIN = {2, {0, 0}};
-
-} // namespace
 
 void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
                std::uint16_t cta_mask, Site where) {
@@ -273,10 +262,8 @@ void *matrix_row(std::uint32_t address, int matrices, const char *what, Site whe
     return current->lane() < matrices * 8 ? own_memory(address, 16, what, where) : nullptr;
 }
 
-namespace {
-
 // The matrix's rows become its columns. A lane has two neighbours of row lane / 4.
-void transpose_lanes(void **pairs) {
+static void transpose_lanes(void **pairs) {
     std::uint16_t matrix[WARP_LANES / 4][8];
     for (int lane = 0; lane < WARP_LANES; ++lane)
         std::memcpy(&matrix[lane / 4][lane % 4 * 2], pairs[lane], sizeof(std::uint32_t));
@@ -286,8 +273,6 @@ void transpose_lanes(void **pairs) {
         pair[1] = matrix[lane % 4 * 2 + 1][lane / 4];
     }
 }
-
-} // namespace
 
 std::uint32_t movmatrix(std::uint32_t pair, Site where) {
     warp_together("movmatrix", &pair, transpose_lanes, where);

@@ -293,7 +293,8 @@ REWRITTEN = [
       "if (emulator::describes_kernel(dim3(0, 0, 0), 8, N)) return;}")),
     ("a declaration of a kernel", "__global__ void f(int a);", None),
     ("a kernel of clusters", "__global__ void __cluster_dims__(N * 2, 1, 1) f() {}",
-     "__global__ void  f() { if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}"),
+     ("__global__ void __cluster_dims__(N * 2, 1, 1) f() { "
+      "if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}")),
     ("a launch by addresses", "cudaLaunchCooperativeKernel((void *)kernel<1>, 1, 2, arguments);",
      "cudaLaunchCooperativeKernel(kernel<1>, 1, 2, arguments);"),
     ("inline, twice", "inline __device__ __forceinline__ int f();",

@@ -76,7 +76,7 @@ class Kernel:
     """A kernel's definition: indices of tokens."""
 
     name: str
-    arguments: dict[str, tuple[int, int]]  # brackets after its name, and after attributes
+    arguments: dict[str, list[Token]]  # in brackets after its name, and after attributes
     body: int
     template: list[Token]  # the parameters of its template
 
@@ -100,8 +100,8 @@ def kernels_of(tokens: list[Token]) -> Iterator[Kernel]:
         arguments = {}
         while at + 1 < body:
             if tokens[at].kind == "word" and tokens[at + 1].text == "(":
-                arguments[tokens[at].text] = (at + 1, closing_of(tokens, at + 1))
-                at = closing_of(tokens, at + 1)
+                name, begun, at = tokens[at].text, at + 2, closing_of(tokens, at + 1)
+                arguments[name] = tokens[begun:at]
             at += 1
         *_, name = ["", *(name for name in arguments if not name.startswith("__"))]
         yield Kernel(name, arguments, body, tokens[begin + 2 : end - 1])
@@ -120,16 +120,12 @@ def rewrite_kernels(source: Source, tokens: list[Token], macros: set[str]) -> No
     for kernel in kernels_of(tokens):
         described = []
         if "__cluster_dims__" in kernel.arguments:
-            opening, closing = kernel.arguments["__cluster_dims__"]
-            described = [f"dim3({spelled(tokens[opening + 1 : closing])})"]
-            source.replace(tokens[opening - 1], tokens[closing], "")
+            described = [f"dim3({spelled(kernel.arguments['__cluster_dims__'])})"]
         if "__launch_bounds__" in kernel.arguments:
-            opening, closing = kernel.arguments["__launch_bounds__"]
-            bounds = spelled(tokens[opening + 1 : closing])
+            bounds = spelled(kernel.arguments["__launch_bounds__"])
             described = [*(described or ["dim3(0, 0, 0)"]), bounds]
         new = f" if (emulator::describes_kernel({', '.join(described)})) return;"
-        opening, closing = kernel.arguments.get(kernel.name, (0, 0))
-        for parameter in split(tokens[opening + 1 : closing], ","):
+        for parameter in split(kernel.arguments.get(kernel.name, []), ","):
             if macros & {token.text for token in parameter}:
                 name, text = parameter[-1].text, spelled(parameter)
                 new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"

@@ -91,7 +91,6 @@ std::uint32_t laneid();
 std::uint32_t warpid();
 std::uint32_t nwarpid();
 std::uint32_t smid();
-std::uint32_t nsmid();
 std::uint32_t dynamic_smem_size();
 std::uint32_t total_smem_size();
 
