@@ -20,15 +20,16 @@ Cta &own() { return *current->cta; }
 // What an address says: the own CTA's, or a peer's that mapa put into it.
 bool is_own(std::uint32_t address) { return int(cta_rank_of(address)) == own().rank; }
 
-std::uint32_t offset_of(std::uint32_t address) { return (address & OFFSET_MASK) - SHARED_BASE; }
+[[noreturn]] void misuse(const std::string &what, Site where) {
+    fail(Mistake::MISUSE, what, where, "called it here");
+}
 
 void check_own(std::uint32_t address, const char *what, Site where) {
     if (!is_own(address))
-        fail(Mistake::MISUSE,
-             format("%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
-                    "or modelled",
-                    what, address, cta_rank_of(address)),
-             where, "called it here");
+        misuse(format("%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
+                      "or modelled",
+                      what, address, cta_rank_of(address)),
+               where);
 }
 
 void check_alignment(std::uint64_t address, std::size_t bytes, Site where) {
@@ -45,12 +46,12 @@ void *own_place(std::uint32_t address, std::size_t bytes, Site where) {
              format("%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes,
                     address, SHARED_BASE, SHARED_BASE + own().shared.size()),
              where, "used it here");
-    return own().shared.generic(offset_of(address), bytes);
+    return own().shared.generic(in_cta - SHARED_BASE, bytes);
 }
 
 // The mbarrier at this place of the own CTA.
-MbarrierRef local_barrier(std::uint32_t address, Site where) {
-    return {static_cast<std::uint64_t *>(own_place(address, sizeof(std::uint64_t), where)), where};
+std::uint64_t *barrier_at(std::uint32_t address, Site where) {
+    return static_cast<std::uint64_t *>(own_place(address, sizeof(std::uint64_t), where));
 }
 
 } // namespace
@@ -66,7 +67,6 @@ uint3 cluster_nctaid() {
 std::uint32_t laneid() { return std::uint32_t(current->lane()); }
 std::uint32_t warpid() { return std::uint32_t(current->warp()); }
 std::uint32_t nwarpid() { return std::uint32_t(own().warps.size()); }
-std::uint32_t nsmid() { return MULTIPROCESSORS; }
 
 std::uint32_t smid() {
     const std::uint64_t cta =
@@ -91,9 +91,8 @@ void *own_memory(std::uint32_t address, std::size_t bytes, const char *what, Sit
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
     check_own(address, "mapa", where);
     if (rank >= current_cluster->ctas.size())
-        fail(Mistake::MISUSE,
-             format("mapa: CTA %u of a cluster of %zu", rank, current_cluster->ctas.size()), where,
-             "called it here");
+        misuse(format("mapa: CTA %u of a cluster of %zu", rank, current_cluster->ctas.size()),
+               where);
     return (address & OFFSET_MASK) | (rank + 1) << RANK_SHIFT;
 }
 
@@ -127,101 +126,81 @@ void cluster_store(std::uint32_t address, const void *from, std::size_t bytes, S
 void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,
               bool past_l1, Site where) {
     if (past_l1 && bytes != 16)
-        fail(Mistake::MISUSE, format("cp.async.cg of %d bytes: 16 alone", bytes), where,
-             "called it here");
+        misuse(format("cp.async.cg of %d bytes: 16 alone", bytes), where);
     emulator::cp_async(own_memory(to, std::size_t(bytes), "cp.async", where), from,
                        int(source_bytes), where, bytes);
 }
 
-namespace {
-
 // The CTA that has both the bytes and the mbarrier.
-int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
+static int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
     if (cta_rank_of(barrier) != cta_rank_of(to))
-        fail(Mistake::MISUSE, format("%s and its mbarrier in different CTAs", what), where,
-             "called it here");
+        misuse(format("%s and its mbarrier in different CTAs", what), where);
     return int(cta_rank_of(to));
 }
 
-} // namespace
-
-void check_rank(int rank, const void *, const Coordinates &at, const char *what, Site where) {
-    if (rank != at.rank)
-        fail(Mistake::MISUSE, format("%s of rank %d with %d coordinates", what, rank, at.rank),
-             where, "called it here");
-}
-
-void tensor_load(int rank, std::uint32_t to, const void *map, const Coordinates &at,
-                 std::uint32_t barrier, std::uint16_t cta_mask, Site where) {
+void tensor_load(std::uint32_t to, const void *map, const Coordinates &at, std::uint32_t barrier,
+                 std::uint16_t cta_mask, Site where) {
     if (cta_mask == 0) {
         const int peer = rank_of_both(to, barrier, "a TMA load with its tile", where);
         cta_mask = std::uint16_t(is_own(to) ? 0 : 1u << peer);
     }
-    check_rank(rank, map, at, "TMA load", where);
-    tma_load(own_place(to, 1, where), map, at, local_barrier(barrier, where), cta_mask, where);
+    tma_load(own_place(to, 1, where), map, at, {barrier_at(barrier, where), where}, cta_mask,
+             where);
 }
 
-void tensor_store(int rank, const void *map, const Coordinates &at, std::uint32_t from,
-                  Reduce reduce, Site where) {
-    check_rank(rank, map, at, "TMA store", where);
+void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Reduce reduce,
+                  Site where) {
     tma_store(map, own_memory(from, 1, "TMA store", where), at, where, reduce);
 }
 
-namespace {
-
 // A bulk copy without a tensor, as the box that is a whole tensor of rows of 16 bytes. (PTX ISA:
 // cp.async.bulk: addresses and sizes are multiples of 16.)
-struct Bytes {
-    alignas(TENSOR_MAP_ALIGNMENT) CUtensorMap map;
-
-    Bytes(const void *memory, std::uint32_t bytes, const char *what, Site where) : map{} {
-        constexpr std::uint32_t ROW = 16;
-        if (bytes == 0 || bytes % ROW != 0 || reinterpret_cast<std::uintptr_t>(memory) % ROW != 0)
-            fail(Mistake::MISUSE,
-                 format("%s of %u bytes at %p: both are multiples of 16", what, bytes, memory),
-                 where, "called it here");
-        TensorDescription made{};
-        made.mark = TENSOR_MAP_MARK;
-        made.base = static_cast<unsigned char *>(const_cast<void *>(memory));
-        made.rank = 2;
-        made.sizes[0] = made.box[0] = ROW;
-        made.sizes[1] = bytes / ROW;
-        made.box[1] = std::uint16_t(bytes / ROW);
-        made.strides[0] = ROW;
-        made.element_bytes = 1;
-        made.is_bulk = true;
-        std::memcpy(&map, &made, sizeof made);
-    }
-};
+static CUtensorMap map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
+    constexpr std::uint32_t ROW = 16;
+    if (bytes == 0 || bytes % ROW != 0 || reinterpret_cast<std::uintptr_t>(memory) % ROW != 0)
+        misuse(format("cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory),
+               where);
+    TensorDescription made{};
+    made.mark = TENSOR_MAP_MARK;
+    made.base = static_cast<unsigned char *>(const_cast<void *>(memory));
+    made.rank = 2;
+    made.sizes[0] = made.box[0] = ROW;
+    made.sizes[1] = bytes / ROW;
+    made.box[1] = std::uint16_t(bytes / ROW);
+    made.strides[0] = ROW;
+    made.element_bytes = 1;
+    made.is_bulk = true;
+    CUtensorMap map{};
+    std::memcpy(&map, &made, sizeof made);
+    return map;
+}
 
 constexpr Coordinates ORIGIN = {2, {0, 0}};
 
-} // namespace
-
 void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
                std::uint16_t cta_mask, Site where) {
-    const Bytes source(from, bytes, "cp.async.bulk", where);
-    tensor_load(2, to, &source.map, ORIGIN, barrier, cta_mask, where);
+    const CUtensorMap source = map_of_bytes(from, bytes, where);
+    tensor_load(to, &source, ORIGIN, barrier, cta_mask, where);
 }
 
 void bulk_store(void *to, std::uint32_t from, std::uint32_t bytes, Reduce reduce, Site where) {
-    const Bytes target(to, bytes, "cp.async.bulk", where);
-    tensor_store(2, &target.map, ORIGIN, from, reduce, where);
+    const CUtensorMap target = map_of_bytes(to, bytes, where);
+    tensor_store(&target, ORIGIN, from, reduce, where);
 }
 
 void bulk_send(std::uint32_t to, std::uint32_t from, std::uint32_t bytes, std::uint32_t barrier,
                Site where) {
     const int rank = rank_of_both(to, barrier, "cp.async.bulk with its bytes", where);
     emulator::bulk_send(own_place(to, 1, where), own_memory(from, bytes, "cp.async.bulk", where),
-                        bytes, local_barrier(barrier, where), rank, where);
+                        bytes, {barrier_at(barrier, where), where}, rank, where);
 }
 
 void store_async(std::uint32_t to, const void *value, std::uint32_t bytes, std::uint32_t barrier,
                  Site where) {
     const int rank = rank_of_both(to, barrier, "st.async with its bytes", where);
     check_alignment(to, bytes, where);
-    emulator::store_async(own_place(to, bytes, where), value, bytes, local_barrier(barrier, where),
-                          rank, where);
+    emulator::store_async(own_place(to, bytes, where), value, bytes,
+                          {barrier_at(barrier, where), where}, rank, where);
 }
 
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where) {
@@ -230,9 +209,8 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
     for (const TypedReduction &one : known)
         if (one.type == tensor.type)
             return one.reduce;
-    fail(Mistake::MISUSE,
-         format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type),
-         where, "called it here");
+    misuse(format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type),
+           where);
 }
 
 // ---------------------------------------------------------------------------- synchronisation
@@ -246,12 +224,11 @@ void barrier_sync(int id, int threads, bool aligned, Site where) {
 
 MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where) {
     check_own(address, what, where);
-    return local_barrier(address, where);
+    return {barrier_at(address, where), where};
 }
 
 MbarrierRef any_barrier(std::uint32_t address, Site where) {
-    const auto place =
-        static_cast<std::uint64_t *>(own_place(address, sizeof(std::uint64_t), where));
+    const std::uint64_t *const place = barrier_at(address, where);
     return is_own(address) ? MbarrierRef(place, where)
                            : MbarrierRef(place, int(cta_rank_of(address)), where);
 }
@@ -262,20 +239,11 @@ std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, s
     const int lane = current->lane(), by = int(operand % WARP_LANES);
     const int fixed = int(clamp >> 8 & (WARP_LANES - 1)); // bits of the lane: its segment
     const int bound = (lane & fixed) | (int(clamp & (WARP_LANES - 1)) & ~fixed);
-    switch (how) {
-    case Shuffle::INDEX:
-        is_inside = ((by & ~fixed) | (lane & fixed)) <= bound;
-        break;
-    case Shuffle::UP:
-        is_inside = lane - by >= bound;
-        break;
-    case Shuffle::DOWN:
-        is_inside = lane + by <= bound;
-        break;
-    case Shuffle::XOR:
-        is_inside = (lane ^ by) <= bound;
-        break;
-    }
+    const int source = how == Shuffle::INDEX  ? (lane & fixed) | (by & ~fixed)
+                       : how == Shuffle::UP   ? lane - by
+                       : how == Shuffle::DOWN ? lane + by
+                                              : lane ^ by;
+    is_inside = how == Shuffle::UP ? source >= bound : source <= bound;
     return std::uint32_t(warp_shuffle(how, mask, value, int(operand), WARP_LANES - fixed, where));
 }
 
@@ -294,10 +262,8 @@ void *matrix_row(std::uint32_t address, int matrices, const char *what, Site whe
     return current->lane() < matrices * 8 ? own_memory(address, 16, what, where) : nullptr;
 }
 
-namespace {
-
 // The matrix's rows become its columns. A lane has two neighbours of row lane / 4.
-void transpose_lanes(void **pairs) {
+static void transpose_lanes(void **pairs) {
     std::uint16_t matrix[WARP_LANES / 4][8];
     for (int lane = 0; lane < WARP_LANES; ++lane)
         std::memcpy(&matrix[lane / 4][lane % 4 * 2], pairs[lane], sizeof(std::uint32_t));
@@ -308,8 +274,6 @@ void transpose_lanes(void **pairs) {
     }
 }
 
-} // namespace
-
 std::uint32_t movmatrix(std::uint32_t pair, Site where) {
     warp_together("movmatrix", &pair, transpose_lanes, where);
     return pair;
@@ -319,16 +283,15 @@ std::uint32_t movmatrix(std::uint32_t pair, Site where) {
 
 bool is_negated(int scale, Site where) {
     if (scale != 1 && scale != -1)
-        fail(Mistake::MISUSE, format("wgmma with a scale of %d: 1 or -1", scale), where,
-             "called it here");
+        misuse(format("wgmma with a scale of %d: 1 or -1", scale), where);
     return scale == -1;
 }
 
 void check_contiguous(bool is_contiguous, Site where) {
     if (!is_contiguous)
-        fail(Mistake::MISUSE,
-             "wgmma: the accumulators are not neighbours in an array, in their order: not modelled",
-             where, "called it here");
+        misuse(
+            "wgmma: the accumulators are not neighbours in an array, in their order: not modelled",
+            where);
 }
 
 } // namespace emulator::ptx

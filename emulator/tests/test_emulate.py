@@ -143,20 +143,11 @@ r(r) 9 -> 9: { .reg .b32 %r<3>; mov.b32 %r2, %1; mov.b32 %0, %r2; }
 r(n) 13 -> 13: mov.u32 %0, %1;
 l(l) 0x123456789 -> 0x123456789: mov.b64 %0, %1;
 r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
-# Not executed here. Each is known, or is in the Limits of notes/check-your-kernel.md.
-(rrl) -> : cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%0, %0}], [%1];
-(rrl) -> : cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%0], %1;
-l(r) -> : mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1;
-l(r) -> : mbarrier.arrive_drop.shared::cta.b64 %0, [%1];
+# Not executed here. Each is in the Limits of notes/check-your-kernel.md.
 r(l) -> : mbarrier.pending_count.b64 %0, %1;
 (ll) -> : tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;
-(l) -> : fence.proxy.tensormap::generic.acquire.gpu [%0], 128;
-r() -> : activemask.b32 %0;
-+ffff(r) -> : mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4}, {%4}, {%0,%1,%2,%3};
 +rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
-r(r) -> : movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;
 +rr(llr) -> : { .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, p, 1, 1, 0, 0; }
-(l) -> : discard.global.L2 [%0], 128; applypriority.global.L2::evict_normal [%0], 128;
 (lr) -> : cp.async.bulk.global.shared::cta.bulk_group.L2::128B [%0], [%1], 16;
 """
 
@@ -258,6 +249,8 @@ UNKNOWN = [
     ('asm("add.u32 %0, 1;" : "=r"(x));', [(1, "these operands of `add.u32 %0, 1`")]),
     ('asm("wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2 {%0}, %1, %2, p, 1, 1;" :);',
      [(1, "the instruction `wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2")]),
+    ('asm("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1}];" :: "l"(x), "r"(y));',
+     [(1, "these operands of")]),
     ('asm("frobnicate.b32 %0;" : "=r"(x));\nasm("odd.of;");', [(1, "frobnicate"), (2, "odd.of")]),
     ('// asm("frobnicate;");\n/* asm("frobnicate;"); */ const char *s = "asm(1)";', []),
     ('asm volatile("" ::: "memory");', []),
@@ -289,9 +282,9 @@ def check_calls() -> str:
 
 # (what, CUDA C++, what becomes of it)
 REWRITTEN = [
-    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, emulator::Chevrons(1, 2))(x);"),
+    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, cudaLaunchConfig_t(1, 2))(x);"),
     ("a launch of a template", "a::f<1, (2 > 1)> <<<g, b>>>(x);",
-     "emulator::launching(a::f<1, (2 > 1)>, emulator::Chevrons(g, b))(x);"),
+     "emulator::launching(a::f<1, (2 > 1)>, cudaLaunchConfig_t(g, b))(x);"),
     ("no launch", 'auto s = "f<<<1, 2>>>(x);"; // f<<<1, 2>>>(x);', None),
     ("a kernel", "__global__ void f(int a) { g(); }",
      "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }"),
@@ -300,7 +293,8 @@ REWRITTEN = [
       "if (emulator::describes_kernel(dim3(0, 0, 0), 8, N)) return;}")),
     ("a declaration of a kernel", "__global__ void f(int a);", None),
     ("a kernel of clusters", "__global__ void __cluster_dims__(N * 2, 1, 1) f() {}",
-     "__global__ void  f() { if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}"),
+     ("__global__ void __cluster_dims__(N * 2, 1, 1) f() { "
+      "if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}")),
     ("a launch by addresses", "cudaLaunchCooperativeKernel((void *)kernel<1>, 1, 2, arguments);",
      "cudaLaunchCooperativeKernel(kernel<1>, 1, 2, arguments);"),
     ("inline, twice", "inline __device__ __forceinline__ int f();",

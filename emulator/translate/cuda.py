@@ -5,6 +5,7 @@ __shared__ variables, __cluster_dims__. Line numbers stay as they are.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from .cxx import (
     Token,
     angles,
     closing_of,
+    edited,
     first_outside,
     parts_of,
     spelled,
@@ -36,25 +38,12 @@ class Source:
         self.edits: list[tuple[int, int, str]] = []
         self.problems: list[tuple[str, int, str]] = []
 
-    def problem(self, token: Token, what: str) -> None:
-        self.problems.append((self.name, token.line, what))
-
-    def insert(self, place: int, new: str) -> None:
-        self.edits.append((place, place, new))
-
     def replace(self, first: Token, last: Token, new: str) -> None:
         """Keeps the number of lines."""
         lines = self.text.count("\n", first.begin, last.end)
         self.edits.append(
             (first.begin, last.end, new + ("\\\n" if first.directive else "\n") * lines)
         )
-
-    def edited(self) -> str:
-        pieces, at = [], 0
-        for begin, end, new in sorted(self.edits):
-            pieces += [self.text[at:begin], new]
-            at = end
-        return "".join(pieces) + self.text[at:]
 
 
 def closes(token: Token) -> bool:
@@ -87,7 +76,7 @@ class Kernel:
     """A kernel's definition: indices of tokens."""
 
     name: str
-    arguments: dict[str, tuple[int, int]]  # brackets after its name, and after attributes
+    arguments: dict[str, list[Token]]  # in brackets after its name, and after attributes
     body: int
     template: list[Token]  # the parameters of its template
 
@@ -111,8 +100,8 @@ def kernels_of(tokens: list[Token]) -> Iterator[Kernel]:
         arguments = {}
         while at + 1 < body:
             if tokens[at].kind == "word" and tokens[at + 1].text == "(":
-                arguments[tokens[at].text] = (at + 1, closing_of(tokens, at + 1))
-                at = closing_of(tokens, at + 1)
+                name, begun, at = tokens[at].text, at + 2, closing_of(tokens, at + 1)
+                arguments[name] = tokens[begun:at]
             at += 1
         *_, name = ["", *(name for name in arguments if not name.startswith("__"))]
         yield Kernel(name, arguments, body, tokens[begin + 2 : end - 1])
@@ -131,21 +120,17 @@ def rewrite_kernels(source: Source, tokens: list[Token], macros: set[str]) -> No
     for kernel in kernels_of(tokens):
         described = []
         if "__cluster_dims__" in kernel.arguments:
-            opening, closing = kernel.arguments["__cluster_dims__"]
-            described = [f"dim3({spelled(tokens[opening + 1 : closing])})"]
-            source.replace(tokens[opening - 1], tokens[closing], "")
+            described = [f"dim3({spelled(kernel.arguments['__cluster_dims__'])})"]
         if "__launch_bounds__" in kernel.arguments:
-            opening, closing = kernel.arguments["__launch_bounds__"]
-            bounds = spelled(tokens[opening + 1 : closing])
+            bounds = spelled(kernel.arguments["__launch_bounds__"])
             described = [*(described or ["dim3(0, 0, 0)"]), bounds]
         new = f" if (emulator::describes_kernel({', '.join(described)})) return;"
-        opening, closing = kernel.arguments.get(kernel.name, (0, 0))
-        for parameter in split(tokens[opening + 1 : closing], ","):
+        for parameter in split(kernel.arguments.get(kernel.name, []), ","):
             if macros & {token.text for token in parameter}:
                 name, text = parameter[-1].text, spelled(parameter)
                 new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"
                 new += f" emulator::grid_constant(&{name}, sizeof {name});"
-        source.insert(tokens[kernel.body].end, new)
+        source.edits.append((tokens[kernel.body].end, tokens[kernel.body].end, new))
 
 
 # ---------------------------------------------------------------- launches
@@ -169,15 +154,12 @@ def callee_begin(tokens: list[Token], end: int) -> int:
     while index > 0:
         if closes(tokens[index - 1]):
             index = opening_of(tokens, index - 1)
-            continue
-        if tokens[index - 1].kind != "word":
-            return index
-        index -= 1
-        if index == 0 or tokens[index - 1].text not in ("::", ".", "->"):
-            return index
-        index -= 1
-        if index == 0 or not (tokens[index - 1].kind == "word" or closes(tokens[index - 1])):
-            return index
+        elif tokens[index - 1].kind != "word":
+            break
+        elif index > 1 and tokens[index - 2].text in ("::", ".", "->"):
+            index -= 2
+        else:
+            return index - 1
     return index
 
 
@@ -199,7 +181,7 @@ def rewrite_launches(source: Source, tokens: list[Token], parameters: dict[str, 
         kernel = spelled(tokens[begin:index])
         if is_chosen_by_arguments(tokens[begin:index], parameters):
             kernel = f"[](auto... emulator_p) {{ {kernel}(emulator_p...); }}"
-        new = f"emulator::launching({kernel}, emulator::Chevrons("
+        new = f"emulator::launching({kernel}, cudaLaunchConfig_t("
         source.replace(tokens[begin], token, new)
         source.replace(tokens[end], tokens[end], "))")
 
@@ -207,7 +189,6 @@ def rewrite_launches(source: Source, tokens: list[Token], parameters: dict[str, 
 # ---------------------------------------------------------------- shared memory
 
 QUALIFIERS = ("extern", "static", "__shared__", "__device__")
-ALIGNMENT = ("alignas", "__align__", "__attribute__")
 
 
 def in_functions(tokens: list[Token]) -> list[bool]:
@@ -240,17 +221,6 @@ def names_declared(declaration: list[Token]) -> list[Token]:
     return names
 
 
-def without_alignment(declaration: list[Token]) -> tuple[list[Token], list[Token]]:
-    """The declaration without what asks for an alignment, and that."""
-    rest, asked, index = [], [], 0
-    while index < len(declaration):
-        is_alignment = declaration[index].text in ALIGNMENT and index + 1 < len(declaration)
-        last = closing_of(declaration, index + 1) if is_alignment else index
-        (asked if is_alignment else rest).extend(declaration[index : last + 1])
-        index = last + 1
-    return rest, asked
-
-
 def rewrite_shared(source: Source) -> None:
     tokens, inside = source.code, in_functions(source.code)
     end = -1
@@ -264,35 +234,29 @@ def rewrite_shared(source: Source) -> None:
         declaration = [one for one in statement[:-1] if one.text not in QUALIFIERS]
         names = names_declared(declaration)
         if not names:
-            source.problem(token, "a __shared__ declaration without a name")
+            what = "a __shared__ declaration without a name"
+            source.problems.append((source.name, token.line, what))
             continue
-        if any(one.text == "extern" for one in statement):
-            new, kind, made = dynamic_declared(declaration, names[0])
-            if inside[index]:
-                new += f"{kind} &{names[0].text} = {made};"
-            else:
-                new += f"static inline {kind} &{names[0].text}() {{ return {made}; }}"
-                call_uses(source, names[0])
+        is_extern = any(one.text == "extern" for one in statement)
+        variables = f"EmulatorShared{token.begin}"
+        # g++ accepts no struct of nothing but an array without a size.
+        declared = re.sub(r"\[ ?\]", "[1]", spelled(declaration))
+        new = f"struct {variables} {{ {declared}; }}; "
+        name = names[0].text
+        dynamic = f"emulator::extern_shared<{variables}, decltype({variables}::{name})>()"
+        if is_extern and inside[index]:
+            new += f"auto &{name} = {dynamic};"
+        elif is_extern:
+            new += f"static inline auto &{name}() {{ return {dynamic}; }}"
+            call_uses(source, names[0])
         elif inside[index]:
-            variables = f"EmulatorShared{token.begin}"
-            new = f"struct {variables} {{ {spelled(declaration)}; }}; "
             new += f"auto &{variables}_ = emulator::static_shared<{variables}>();"
-            for name in names:
-                new += f" auto &{name.text} = {variables}_.{name.text};"
+            new += "".join(f" auto &{one.text} = {variables}_.{one.text};" for one in names)
         else:
-            source.problem(token, f"__shared__ {names[0].text} outside of a function")
+            what = f"__shared__ {name} outside of a function"
+            source.problems.append((source.name, token.line, what))
             continue
         source.replace(statement[0], statement[-1], new)
-
-
-def dynamic_declared(declaration: list[Token], name: Token) -> tuple[str, str, str]:
-    """Of an extern __shared__ array: what declares its type, the type, and what gives it."""
-    kind, aligned = f"EmulatorExtern{name.begin}", f"EmulatorAligned{name.begin}"
-    plain, asked = without_alignment(declaration)
-    at = plain.index(name)
-    alias = f"struct {aligned} {{ {spelled(asked)} char of; }}; "
-    alias += f"typedef {spelled(plain[:at])} {kind}{spelled(plain[at + 1 :])}"
-    return f"{alias}; ", kind, f"emulator::extern_shared<{kind}, alignof({aligned})>()"
 
 
 def call_uses(source: Source, name: Token) -> None:
@@ -300,7 +264,7 @@ def call_uses(source: Source, name: Token) -> None:
     for before, token in zip(source.tokens, source.tokens[1:]):
         is_use = token.begin > name.begin and before.text not in (".", "->", "::")
         if is_use and token.text == name.text:
-            source.insert(token.end, "()")
+            source.edits.append((token.end, token.end, "()"))
 
 
 # ---------------------------------------------------------------- the rest
@@ -343,4 +307,4 @@ def translate(texts: dict[str, str]) -> dict[str, str]:
     problems = [problem for source in sources for problem in source.problems]
     if problems:
         raise Unknown(problems)
-    return {source.name: source.edited() for source in sources}
+    return {source.name: edited(source.text, source.edits) for source in sources}

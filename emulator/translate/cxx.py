@@ -85,6 +85,15 @@ def tokens_of(text: str) -> list[Token]:
     return found
 
 
+def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    """The text with what is between two offsets replaced."""
+    pieces, at = [], 0
+    for begin, end, new in sorted(edits):
+        pieces += [text[at:begin], new]
+        at = end
+    return "".join(pieces) + text[at:]
+
+
 def parts_of(tokens: list[Token]) -> list[list[Token]]:
     """Those that are in no directive, and those of each directive."""
     parts: dict[int, list[Token]] = {0: []}

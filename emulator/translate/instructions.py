@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from . import cxx
+from .cxx import spelled, tokens_of
+
 CORE = "::emulator::ptx::"
 HERE = "::emulator::Site::current()"
 
@@ -172,13 +175,6 @@ def modifiers(opcode: str, match: re.Match) -> dict:
 # ---------------------------------------------------------------- operands
 
 
-class Register(NamedTuple):
-    """A register of the asm statement, or an operand of it."""
-
-    cpp: str
-    is_constant: bool = False
-
-
 @dataclass
 class Operand:
     """Of an instruction: plain, address, vector, not (a negated predicate), or pair (a|b)."""
@@ -189,14 +185,7 @@ class Operand:
 
 
 def split(text: str, mark: str = ",") -> list[str]:
-    parts, depth = [""], 0
-    for char in text:
-        depth += (char in "[{(") - (char in ")}]")
-        if char == mark and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [part.strip() for part in parts] if text.strip() else []
+    return [spelled(part) for part in cxx.split(tokens_of(text), mark, in_angles=False)]
 
 
 FORMS = {
@@ -242,7 +231,7 @@ def special_register(text: str) -> str | None:
 class Writer:
     """Writes one instruction: the operands' C++, and what comes before and after the call."""
 
-    def __init__(self, resolve: Callable[[str], Register | None], known: dict) -> None:
+    def __init__(self, resolve: Callable[[str], str | None], known: dict) -> None:
         self.resolve = resolve
         self.known = known
         self.before = ""
@@ -255,13 +244,10 @@ class Writer:
 
     def source(self, text: str) -> str:
         """A register, special register or immediate, as C++ of its own type."""
-        constant = special_register(text) or number(text)
-        if constant is not None:
-            return constant
-        register = self.resolve(text)
-        if register is None:
+        cpp = special_register(text) or number(text) or self.resolve(text)
+        if cpp is None:
             raise NotKnown(f"the name `{text}`")
-        return register.cpp
+        return cpp
 
     def plain(self, operand: Operand) -> str:
         if operand.kind != "plain":
@@ -280,9 +266,9 @@ class Writer:
 
     def target(self, operand: Operand) -> str:
         register = self.resolve(operand.text) if operand.kind == "plain" else None
-        if register is None or register.is_constant:
+        if register is None:
             raise NotKnown(f"the result `{operand.text}`")
-        return register.cpp
+        return register
 
     def targets(self, operand: Operand) -> str:
         return ", ".join(self.target(part) for part in self.parts_of(operand))
@@ -365,6 +351,8 @@ class Writer:
     def tensor(self, operand: Operand) -> str:
         map_address = self.address(operand, 2)
         coordinates = self.parts_of(operand.parts[1])
+        if len(coordinates) != int(self.known["rank"]):
+            raise Mismatch
         items = ", ".join(self.value(part, "s32") for part in coordinates)
         return f"{CORE}global({map_address}), {{{len(coordinates)}, {{{items}}}}}"
 
@@ -406,7 +394,7 @@ def ways(row: Row, count: int) -> Iterator[list[Wanted]]:
             yield [one for one in row.operands if one not in missing]
 
 
-def cpp_of(opcode: str, operands: str, resolve: Callable[[str], Register | None]) -> str:
+def cpp_of(opcode: str, operands: str, resolve: Callable[[str], str | None]) -> str:
     """The C++ of an instruction. Raises NotKnown."""
     shown = f"`{shortened(f'{opcode} {operands}'.strip())}`"
     given = [operand_of(text) for text in split(operands)]

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .cxx import Asm, Operand, asm_statements, string_macros, tokens_of, without_comments
-from .instructions import CORE, REGISTERS, NotKnown, Register, cpp_of, shortened
+from .cxx import Asm, Operand, asm_statements, edited, string_macros, tokens_of, without_comments
+from .instructions import CORE, REGISTERS, NotKnown, cpp_of, shortened
 
 CONSTRAINTS = {"=": "hrlfd", "+": "hrlfd", "": "hrlfdni0123456789"}
 NAME = r"[A-Za-z_$%][\w$]*"
@@ -84,9 +85,6 @@ class Block:
         self.labels: set[str] = set()
         self.jumps: set[str] = set()
 
-    def problem(self, line: int, what: str) -> None:
-        self.problems.append((line, what))
-
     def go_to(self, line: int) -> None:
         wanted = min(line - self.asm.line, self.newlines)
         end = " \\\n" if self.asm.in_macro else "\n"
@@ -102,7 +100,7 @@ class Block:
         mode, letter = (match.group(1), match.group(3)) if match else ("?", "")
         is_output = number < len(self.asm.outputs)
         if letter not in CONSTRAINTS.get(mode, "") or is_output != (mode in ("=", "+")):
-            self.problem(operand.line, f'the constraint "{operand.constraint}"')
+            self.problems.append((operand.line, f'the constraint "{operand.constraint}"'))
             return ""
         name, expression = f"ptx_{number}", operand.expression
         if is_output:
@@ -113,17 +111,15 @@ class Block:
             return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
         return f"[[maybe_unused]] const auto {name} = ({expression}); "
 
-    def resolve(self, text: str) -> Register | None:
-        """A register or an operand."""
+    def resolve(self, text: str) -> str | None:
+        """The C++ of a register or an operand."""
         if re.fullmatch(r"%\d+", text):
             index = int(text[1:])
             if index >= len(self.operands):
                 raise NotKnown(f"the operand {text}: there are {len(self.operands)}")
-            return Register(f"ptx_{index}", self.operands[index].constraint in ("n", "i"))
-        for scope in reversed(self.scopes):
-            if text in scope.registers:
-                return Register(scope.registers[text])
-        return None
+            return f"ptx_{index}"
+        names = ChainMap(*(scope.registers for scope in reversed(self.scopes)))
+        return names.get(text)
 
     # ------------------------------------------------------------ statements
 
@@ -174,7 +170,7 @@ class Block:
             if register is None:
                 raise NotKnown(f"the register `{guard}`, which is not declared in the statement")
             sign = "!" if inverted else ""
-            condition = f"if ({sign}{CORE}get<bool>({register.cpp})) "
+            condition = f"if ({sign}{CORE}get<bool>({register})) "
         if opcode in ("bra", "bra.uni") and re.fullmatch(NAME, operands):
             self.jumps.add(operands)
             self.out.append(f"{condition}goto {cpp_name('ptx_l_', operands)}; ")
@@ -194,11 +190,13 @@ class Block:
             try:
                 getattr(self, kind)(text)
             except NotKnown as error:
-                self.problem(line, str(error))
+                self.problems.append((line, str(error)))
         if len(self.scopes) > 1:
-            self.problem(self.asm.line, "a `{` that is not closed")
+            self.problems.append((self.asm.line, "a `{` that is not closed"))
         for target in sorted(self.jumps - self.labels) if not self.problems else ():
-            self.problem(self.asm.line, f"a jump to the label `{target}`, which is not there")
+            self.problems.append(
+                (self.asm.line, f"a jump to the label `{target}`, which is not there")
+            )
         while self.scopes:
             self.close()
         self.out.append("})")
@@ -234,10 +232,8 @@ def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) 
     """The text of the file `name` with its asm as C++, each line where it was. The C++ needs
     emulator/ptx.h. `macros`: those of other files that are strings."""
     tokens = tokens_of(text)
-    pieces, at = [], 0
+    edits = []
     for variants in asm_statements(tokens, {**(macros or {}), **string_macros(tokens)}):
         begin, end = variants[0].begin, variants[0].end
-        cpp = cpp_of_asm(variants, name, text.count("\n", begin, end))
-        pieces += [text[at:begin], cpp]
-        at = end
-    return "".join(pieces) + text[at:]
+        edits.append((begin, end, cpp_of_asm(variants, name, text.count("\n", begin, end))))
+    return edited(text, edits)

@@ -60,7 +60,7 @@ void atomic_store(T *address, const T &value, Order order, Scope scope, Site whe
 // fence.acq_rel and membar.
 void thread_fence(Scope scope);
 
-// The operations min, max, inc and dec of atom and red. A compare-and-swap compares bits.
+// The operations min, max, inc and dec of atom and red, and what compares bits.
 namespace atomic {
 
 inline constexpr auto smaller = []<typename T>(T a, T b) { return b < a ? b : a; };
@@ -76,5 +76,12 @@ inline constexpr auto same_bits = []<typename T>(const T &a, const T &b) {
 };
 
 } // namespace atomic
+
+// atom.cas, which compares bits.
+template <typename T>
+T atomic_cas(void *address, T compared, T value, Order order, Scope scope, Site where) {
+    const auto change = [&](T old) { return atomic::same_bits(old, compared) ? value : old; };
+    return atomic_change(static_cast<T *>(address), change, order, scope, where);
+}
 
 } // namespace emulator

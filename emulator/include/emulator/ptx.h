@@ -64,37 +64,23 @@ EMULATOR_INLINE T get(const From &from) {
 // Sets a register.
 template <typename To, typename From>
 EMULATOR_INLINE void put(To &to, const From &from) {
-    if constexpr (std::is_same_v<To, bool>)
-        to = from != 0;
-    else if constexpr (sizeof(To) == sizeof(From))
-        __builtin_memcpy(&to, &from, sizeof to);
-    else {
-        static_assert(std::is_integral_v<To> && std::is_integral_v<From>,
-                      "a PTX result of another size than its register");
-        to = To(from);
-    }
+    to = get<To>(from);
 }
 
 // mov with a vector of 16 or 32 bits each: the first register has the low bits.
 template <typename Whole, int COUNT>
-struct Packed {
-    static constexpr int BITS = sizeof(Whole) * 8 / COUNT;
-    static_assert(BITS == 32 || BITS == 16, "a PTX vector of other than 16 or 32 bits each");
-    using Part = std::conditional_t<BITS == 32, std::uint32_t, std::uint16_t>;
-};
+using Part = std::conditional_t<sizeof(Whole) == 4 * COUNT, std::uint32_t, std::uint16_t>;
 template <typename T, typename... Parts>
 EMULATOR_INLINE T pack(const Parts &...parts) {
-    using Form = Packed<T, sizeof...(parts)>;
-    std::uint64_t value = 0;
-    int at = 0;
-    ((value |= std::uint64_t(get<typename Form::Part>(parts)) << at, at += Form::BITS), ...);
-    return get<T>(value);
+    const Part<T, sizeof...(parts)> values[] = {get<Part<T, sizeof...(parts)>>(parts)...};
+    return get<T>(values);
 }
 template <typename From, typename... Parts>
 EMULATOR_INLINE void unpack(const From &from, Parts &...parts) {
-    using Form = Packed<From, sizeof...(parts)>;
-    std::uint64_t value = get<std::uint64_t>(from);
-    ((put(parts, typename Form::Part(value)), value >>= Form::BITS), ...);
+    Part<From, sizeof...(parts)> values[sizeof...(parts)], *next = values;
+    static_assert(sizeof values == sizeof from, "a PTX vector of other than 16 or 32 bits each");
+    __builtin_memcpy(values, &from, sizeof values);
+    (put(parts, *next++), ...);
 }
 
 // ---------------------------------------------------------------------------- special registers
@@ -105,7 +91,6 @@ std::uint32_t laneid();
 std::uint32_t warpid();
 std::uint32_t nwarpid();
 std::uint32_t smid();
-std::uint32_t nsmid();
 std::uint32_t dynamic_smem_size();
 std::uint32_t total_smem_size();
 
@@ -345,7 +330,7 @@ EMULATOR_INLINE void store_ordered(void *to, const T (&values)[COUNT], Order ord
     atomic_store(static_cast<Vector<T, COUNT> *>(to), whole, order, scope, where);
 }
 
-// atom and red, of a number or of each of a vector; and atom.cas, which compares bits.
+// atom and red, of a number or of each of a vector.
 template <typename T, int COUNT, typename Operation>
 void atomic_each(std::type_identity_t<T> *old, void *address, const T (&values)[COUNT],
                  const Operation &operation, Order order, Scope scope, Site where) {
@@ -356,12 +341,6 @@ void atomic_each(std::type_identity_t<T> *old, void *address, const T (&values)[
             old[i] = was;
     }
 }
-template <typename T>
-T atomic_cas(void *address, T compared, T value, Order order, Scope scope, Site where) {
-    return atomic_change(
-        static_cast<T *>(address),
-        [&](T old) { return atomic::same_bits(old, compared) ? value : old; }, order, scope, where);
-}
 
 // ---------------------------------------------------------------------------- copies
 
@@ -371,11 +350,10 @@ void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t sourc
 
 // Of a tensor's box, at coordinates with x first, and of bytes. With a mask to all CTAs in it, else
 // to the one that mapa put into the address. `reduce`: of stores that reduce.
-void check_rank(int rank, const void *map, const Coordinates &at, const char *what, Site where);
-void tensor_load(int rank, std::uint32_t to, const void *map, const Coordinates &at,
-                 std::uint32_t barrier, std::uint16_t cta_mask, Site where);
-void tensor_store(int rank, const void *map, const Coordinates &at, std::uint32_t from,
-                  Reduce reduce, Site where);
+void tensor_load(std::uint32_t to, const void *map, const Coordinates &at, std::uint32_t barrier,
+                 std::uint16_t cta_mask, Site where);
+void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Reduce reduce,
+                  Site where);
 void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
                std::uint16_t cta_mask, Site where);
 void bulk_store(void *to, std::uint32_t from, std::uint32_t bytes, Reduce reduce, Site where);
@@ -406,7 +384,7 @@ struct TypedReduction {
 };
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where);
 template <typename Operation>
-void tensor_reduce(int rank, const void *map, const Coordinates &at, std::uint32_t from,
+void tensor_reduce(const void *map, const Coordinates &at, std::uint32_t from,
                    const Operation &operation, Site where) {
     const std::initializer_list<TypedReduction> known = {
         {CU_TENSOR_MAP_DATA_TYPE_UINT32, reduction<std::uint32_t>(operation)},
@@ -415,7 +393,7 @@ void tensor_reduce(int rank, const void *map, const Coordinates &at, std::uint32
         {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, reduction<float>(operation)},
         {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, reduction<F16>(operation)},
         {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, reduction<BF16>(operation)}};
-    tensor_store(rank, map, at, from, reduction_of(map, known, where), where);
+    tensor_store(map, at, from, reduction_of(map, known, where), where);
 }
 
 // ---------------------------------------------------------------------------- synchronisation

@@ -2,12 +2,12 @@
 // included before the program's first line.
 //
 // - kernel<<<grid, block, smem, stream>>>(arguments) becomes
-//   emulator::launching(kernel, emulator::Chevrons(grid, block, smem, stream))(arguments).
+//   emulator::launching(kernel, cudaLaunchConfig_t(grid, block, smem, stream))(arguments).
 // - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
 //   its __cluster_dims__ first.
 //   And with a line for each parameter whose text, with macros, says __grid_constant__.
 // - The __shared__ variables of a declaration are the members of a struct that static_shared()
-//   places; extern __shared__ arrays are references to extern_shared().
+//   places, or extern_shared() if they are extern.
 #pragma once
 
 #include "emulator/runtime.h"
@@ -49,26 +49,17 @@ Variables &static_shared(EMULATOR_SITE) {
 // The current CTA's dynamic shared memory, however large the launch made it.
 template <std::size_t ALIGNMENT>
 inline const bool declared_dynamic_shared = declare_dynamic_shared(ALIGNMENT);
-template <typename Array, std::size_t ALIGNMENT>
-Array &extern_shared(EMULATOR_SITE) {
-    (void)&declared_dynamic_shared<std::max(ALIGNMENT, alignof(std::remove_all_extents_t<Array>))>;
-    return *static_cast<Array *>(dynamic_shared(0, where));
+template <typename Variables, typename Array>
+auto &extern_shared(EMULATOR_SITE) {
+    using Elements = std::remove_extent_t<Array>;
+    using Whole = std::conditional_t<std::is_array_v<Array>, Elements[], Array>;
+    (void)&declared_dynamic_shared<alignof(Variables)>;
+    return *static_cast<Whole *>(dynamic_shared(0, where));
 }
-
-// The configuration between <<< and >>>.
-struct Chevrons : cudaLaunchConfig_t {
-    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t on = nullptr)
-        : cudaLaunchConfig_t{} {
-        gridDim = grid;
-        blockDim = block;
-        dynamicSmemBytes = shared;
-        stream = on;
-    }
-};
 
 // What launches a kernel that is a function.
 template <typename... Parameters>
-auto launching(void (*kernel)(Parameters...), const Chevrons &config) {
+auto launching(void (*kernel)(Parameters...), const cudaLaunchConfig_t &config) {
     return [kernel, config](Parameters... parameters) {
         cudaLaunchKernelEx(&config, kernel, std::move(parameters)...);
     };
@@ -76,7 +67,7 @@ auto launching(void (*kernel)(Parameters...), const Chevrons &config) {
 // The same of a kernel that has to be chosen by its arguments: a generic lambda that calls it.
 template <typename Caller>
 requires std::is_class_v<Caller>
-auto launching(Caller caller, const Chevrons &config) {
+auto launching(Caller caller, const cudaLaunchConfig_t &config) {
     return [caller, config](const auto &...arguments) {
         const auto call = [caller, arguments...] { caller(arguments...); };
         using Call = decltype(call);

@@ -37,10 +37,8 @@ EMULATOR_ATOMIC(atomicXor, old ^ value)
     template <typename T>                                                                          \
     T name(T *address, std::type_identity_t<T> compared, std::type_identity_t<T> value,            \
            EMULATOR_SITE) {                                                                        \
-        return emulator::atomic_change(                                                            \
-            address,                                                                               \
-            [&](T old) { return emulator::atomic::same_bits(old, compared) ? value : old; },       \
-            emulator::Order::RELAXED, emulator::Scope::scope, where);                              \
+        return emulator::atomic_cas(address, compared, value, emulator::Order::RELAXED,            \
+                                    emulator::Scope::scope, where);                                \
     }
 EMULATOR_ATOMIC_CAS(atomicCAS, GPU)
 EMULATOR_ATOMIC_CAS(atomicCAS_block, CTA)

@@ -1,0 +1,127 @@
+"""Drops the barriers, fences and waits of other projects' kernels, one at a time, and counts which of
+them the emulator finds.
+
+    python3 -m bench.dropped_waits --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
+
+FOLDER has the clones, each under its project's name. They are copied to build/dropped_waits/. --page
+writes the table into a page that has one with the same head.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIES = ROOT / "build/dropped_waits"
+SEEDS = "8"
+
+
+class Kernel(NamedTuple):
+    name: str
+    project: str
+    file: str  # in which the kernel is
+    kernel: str
+    options: str  # of the driver; {clone} is the copy
+    program: str  # a main of the examples, and its arguments
+
+
+KERNELS = [
+    Kernel(*(field.strip() for field in row.split("|")))
+    for row in """
+fast.cu, kernel 5: producer and consumers, cuda::barrier | fast.cu | examples/matmul/matmul_5.cuh |
+    matmulKernel5 | -I {clone}/examples/matmul -D KERNEL=5 -D KERNEL_FILE="matmul_5.cuh" -D NDEBUG --allow global-map,shared-alignment |
+    fast_cu.cu 256 256 448
+fast.cu, kernel 8: clusters, multicast | fast.cu | examples/matmul/matmul_8.cuh | matmulKernel8 |
+    -I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG --allow barrier-fence,cluster-exit,early-arrival,shared-alignment |
+    fast_cu.cu 2048 2048 256
+tma_intro, add one | tma_intro | intro.cu | kernel | -I {clone} | tma_intro.cu
+effective_transpose, batched | effective_transpose | transpose_swizzle_batched.cu | kernel |
+    -I {clone} -D BATCHED | effective_transpose.cu
+cuda_hgemm, mma of 3 stages: cp.async | cuda_hgemm | src/mma/mma_async_stage3.cu |
+    mmaAsyncStage3Kernel | -I {clone}/src -I {clone}/src/common | cuda_hgemm.cu 8
+SGEMM_CUDA, kernel 12: memcpy_async | SGEMM_CUDA | src/kernels/12_kernel_double_buffering.cuh |
+    runSgemmDoubleBuffering2 | -I {clone}/src | sgemm_cuda.cu 12
+""".replace("\n ", " ")
+    .strip()
+    .splitlines()
+]
+# A line's first statement that is a barrier, a fence or a wait. A wait's argument may be an arrival,
+# which stays.
+SYNCHRONISES = re.compile(
+    r"""^[ \t]*(?P<statement> __syncthreads\(\) | __syncwarp\(.*?\)
+      | cde::fence_proxy_async_shared_cta\(\) | cde::cp_async_bulk_wait_group_read<\d+>\(\)
+      | [\w\[\].()*]+\.(?:wait\((?P<argument>.*)\)|arrive_and_wait\(\)) | wait\(&.*\)
+      | warpgroup_(?:arrive|wait)(?:<\d+>)?\(\) | CP_ASYNC_WAIT_GROUP\(\d+\)
+      | asm\ volatile\("(?:bar\.sync|barrier\.cluster|cp\.async\.bulk\.wait_group).*\));""",
+    re.VERBOSE | re.MULTILINE,
+)
+REPORT = re.compile(r"^  (emulator: \w+): .*\n((?:    .*\n)*)", re.MULTILINE)
+HEAD = "| kernel | dropped | reported | only a wrong result | missed |\n|---|---|---|---|---|\n"
+
+
+def run(kernel: Kernel, clone: Path, *more: str) -> tuple[list[str], set[str]]:
+    """The runs that went wrong, and what reports there were: their kinds and lines of source."""
+    main, *arguments = kernel.program.split()
+    command = ["emulator/translate/run", "--quiet", "--seeds", SEEDS, *more]
+    command += kernel.options.format(clone=clone).split()
+    command += [f"emulator/examples/{main}", "--", *arguments]
+    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if ended.returncode not in (0, 1):
+        raise SystemExit(f"{kernel.name} was not built")
+    bad = re.findall(r"^(\w[^:\n]*): exit status", ended.stdout, re.MULTILINE)
+    reports = REPORT.findall(ended.stdout)
+    return bad, {" ".join([kind, *re.findall(r"\S+:\d+(?=  )", text)]) for kind, text in reports}
+
+
+def measure(kernel: Kernel, clones: Path) -> list[str]:
+    """A row of the table; prints what found each drop."""
+    copy = COPIES / kernel.project
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(clones / kernel.project, copy, ignore=shutil.ignore_patterns(".git"))
+    file = copy / kernel.file
+    text = file.read_text()
+    bad, before = run(kernel, copy)
+    if bad:
+        raise SystemExit(f"{kernel.name}: the kernel itself went wrong under {bad}: {before}")
+    body = re.search(rf"__global__[^;{{}}]*\b{kernel.kernel}\s*\((?s:.*?)^}}", text, re.MULTILINE)
+    drops = list(SYNCHRONISES.finditer(text, *body.span()))
+    reported, wrong, missed = 0, 0, []
+    for drop in drops:
+        begin, end = drop.span("statement")
+        kept = f"(void)({drop['argument']})" if drop["argument"] else ""
+        file.write_text(text[:begin] + kept + text[end:])
+        bad, reports = run(kernel, copy, "--first")
+        if bad and reports <= before:  # some other run may say why the result is wrong
+            bad, reports = run(kernel, copy)
+        new = sorted(reports - before)
+        reported += bool(new)
+        wrong += bool(bad) and not new
+        line = text.count("\n", 0, begin) + 1
+        missed += [] if bad or new else [f"line {line}"]
+        print(f"{kernel.name}:{line}: {drop['statement']}: {bad} {new[:1]}", flush=True)
+    missing = f"{len(missed)} ({', '.join(missed)})" if missed else "0"
+    return [kernel.name, str(len(drops)), str(reported), str(wrong), missing]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.dropped_waits", description=__doc__)
+    parser.add_argument("--clones", type=Path, required=True)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    chosen = [k for k in KERNELS if not options.words or any(w in k.name for w in options.words)]
+    rows = [measure(kernel, options.clones.resolve()) for kernel in chosen]
+    table = HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    print(table)
+    if options.page:
+        page = options.page.read_text()
+        options.page.write_text(re.sub(re.escape(HEAD) + r"(\|.*\n)*", lambda _: table, page))
+
+
+if __name__ == "__main__":
+    main()
