@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include <link.h>
@@ -99,8 +100,11 @@ std::string name_of(const Thread &thread) {
 Note note_at(const Origin &where, const std::string &text) {
     if (where.pc == 0)
         return {text, where.site.file_name(), static_cast<int>(where.site.line())};
-    const Place place = places_of({where.pc}).front();
-    return {text, place.file, place.line};
+    static std::unordered_map<std::uintptr_t, Place> known; // what is allowed comes again
+    const auto [found, is_new] = known.try_emplace(where.pc);
+    if (is_new)
+        found->second = places_of({where.pc}).front();
+    return {text, found->second.file, found->second.line};
 }
 
 Note note_at(const Thread &thread, const Origin &where, const char *did) {
