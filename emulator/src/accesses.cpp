@@ -1,5 +1,8 @@
-#include "accesses.h"
-
+// Plain loads and stores of the kernel. The rung is compiled with -fsanitize=thread, so that the
+// compiler calls __tsan_read4(address) and the like before each access; those functions are here.
+// They find bank conflicts, count global bytes, record who accessed what, and check addresses.
+// (-fno-tree-sra keeps a 16-byte access one access: without it the compiler reads the members of a
+// uint4 one by one.)
 #include "bank_conflicts.h"
 #include "global_memory.h"
 #include "machine.h"
@@ -26,9 +29,10 @@ struct Access {
 
 const char *verb(const Access &access) { return access.is_write ? "writes" : "reads"; }
 
+const char *did(const Access &access) { return access.is_write ? "wrote it here" : "read it here"; }
+
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
-    fail(Mistake::ADDRESS, what,
-         {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+    fail(Mistake::ADDRESS, what, access.pc, did(access));
 }
 
 // A vector, or another type that the compiler takes for aligned, in shared or global memory. (CUDA
@@ -43,7 +47,7 @@ void check_alignment(const Access &access) {
     fail(Mistake::ADDRESS,
          format("host code %s %zu bytes of device memory: copy it with cudaMemcpy", verb(access),
                 access.bytes),
-         {note_at(Origin(access.pc), access.is_write ? "wrote it here" : "read it here")});
+         {note_at(Origin(access.pc), did(access))});
 }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -198,19 +202,7 @@ void may_poll(const volatile void *address, void *pc) {
 
 } // namespace
 
-void accesses_reset() {
-    report_faults();
-    bank_reset();
-}
-
-} // namespace emulator
-
 // ---------------------------------------------------------------------------- the compiler's calls
-
-using emulator::may_poll;
-using emulator::plain_access;
-using emulator::Strength;
-using emulator::volatile_access;
 
 extern "C" {
 
@@ -297,3 +289,5 @@ ATOMICS(__tsan_atomic32, std::uint32_t)
 ATOMICS(__tsan_atomic64, std::uint64_t)
 
 } // extern "C"
+
+} // namespace emulator
