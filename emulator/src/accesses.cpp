@@ -43,13 +43,6 @@ void check_alignment(const Access &access) {
                                verb(access), access.bytes, access.address));
 }
 
-[[noreturn]] void fail_at_host(const Access &access) {
-    fail(Mistake::ADDRESS,
-         format("host code %s %zu bytes of device memory: copy it with cudaMemcpy", verb(access),
-                access.bytes),
-         {note_at(Origin(access.pc), did(access))});
-}
-
 // ---------------------------------------------------------------------------- shared memory
 
 [[noreturn]] void fail_beside_shared(const Access &access, const Cta &cta) {
@@ -110,16 +103,6 @@ void other_access(const Access &access) {
 
 // ---------------------------------------------------------------------------- global memory
 
-// Reads may be of what no earlier launch writes, as a table that the host has made.
-void check_write_after_launch_before(const Thread &thread, const Access &access) {
-    if (!order::is_after_launch_before())
-        fail(Mistake::HAZARD,
-             "a thread writes global memory in a kernel that was launched early, and neither has "
-             "waited for the launch before, which may still use that memory, nor comes after a "
-             "thread that has",
-             {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
-}
-
 // Returns false for what is not global memory.
 bool global_access(const Thread &thread, const Access &access) {
     const GlobalPlace place = global_place(access.address, access.bytes);
@@ -130,7 +113,13 @@ bool global_access(const Thread &thread, const Access &access) {
                                        access.address, access.bytes));
     check_alignment(access);
     if (access.is_write) {
-        check_write_after_launch_before(thread, access);
+        // Reads may be of what no earlier launch writes, as a table that the host has made.
+        if (!order::is_after_launch_before())
+            fail(Mistake::HAZARD,
+                 "a thread writes global memory in a kernel that was launched early, and neither "
+                 "has waited for the launch before, which may still use that memory, nor comes "
+                 "after a thread that has",
+                 {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
         output_written(thread, access.address, access.bytes, access.pc);
     }
     access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
@@ -166,7 +155,10 @@ void host_access(const Access &access) {
     if (!translated_program || operation_in_progress() != nullptr)
         return;
     if (is_device_memory(access.address))
-        fail_at_host(access);
+        fail(Mistake::ADDRESS,
+             format("host code %s %zu bytes of device memory: copy it with cudaMemcpy",
+                    verb(access), access.bytes),
+             {note_at(Origin(access.pc), did(access))});
     if (is_page_locked(access.address)) // a copy on a stream may use it
         access_global(access.address, access.bytes, {access.is_write, access.pc});
 }

@@ -57,9 +57,6 @@ struct Running {
     Cta *cta;             // of shared memory
     std::uintptr_t begin; // offset or address of the cell
     std::size_t bytes;
-    // The last accesses that were found to be in order: tiles are accessed by the same ones
-    // throughout.
-    Epoch good_write{}, good_read{};
 };
 
 Epoch epoch_of(const CellAccess &access) {
@@ -226,8 +223,11 @@ bool is_same_store(const Running &now, const Epoch &other) {
            places[other.place].operation == nullptr;
 }
 
-void check_after(Running &now, const Epoch &other, bool other_writes, const Cell &cell) {
-    Epoch &good = other_writes ? now.good_write : now.good_read;
+// The last access that was found to be in order: tiles are accessed by the same ones throughout.
+Epoch good_write, good_read;
+
+void check_after(const Running &now, const Epoch &other, bool other_writes, const Cell &cell) {
+    Epoch &good = other_writes ? good_write : good_read;
     if (same(good, other) && good.async == other.async)
         return;
     if (!order::is_before(other, now.space)) {
@@ -287,7 +287,7 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
 
-void touch(Cell &cell, Running &now) {
+void touch(Cell &cell, const Running &now) {
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
     else if ((!now.access.is_write || now.access.reads_too) && !matrix_read &&
@@ -408,12 +408,14 @@ ConstantRead::~ConstantRead() { constant_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};
+    good_write = good_read = Epoch{};
     touch_pages(now);
 }
 
 void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
                           const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, 0, Chunk::BYTES};
+    good_write = good_read = Epoch{};
     for (const std::uint32_t offset : offsets) {
         now.begin = offset;
         touch_pages(now);
@@ -423,6 +425,7 @@ void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
 void access_global(const void *address, std::size_t bytes, const CellAccess &access) {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
+    good_write = good_read = Epoch{};
     touch_pages(now);
 }
 
