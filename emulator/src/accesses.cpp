@@ -1,5 +1,8 @@
-#include "accesses.h"
-
+// Plain loads and stores of the kernel. The rung is compiled with -fsanitize=thread, so that the
+// compiler calls __tsan_read4(address) and the like before each access; those functions are here.
+// They find bank conflicts, count global bytes, record who accessed what, and check addresses.
+// (-fno-tree-sra keeps a 16-byte access one access: without it the compiler reads the members of a
+// uint4 one by one.)
 #include "bank_conflicts.h"
 #include "global_memory.h"
 #include "machine.h"
@@ -26,9 +29,10 @@ struct Access {
 
 const char *verb(const Access &access) { return access.is_write ? "writes" : "reads"; }
 
+const char *did(const Access &access) { return access.is_write ? "wrote it here" : "read it here"; }
+
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
-    fail(Mistake::ADDRESS, what,
-         {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+    fail(Mistake::ADDRESS, what, access.pc, did(access));
 }
 
 // A vector, or another type that the compiler takes for aligned, in shared or global memory. (CUDA
@@ -37,13 +41,6 @@ void check_alignment(const Access &access) {
     if (access.aligned && reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0)
         fail_at(access, format("a thread %s %zu bytes at %p, which is not aligned to them",
                                verb(access), access.bytes, access.address));
-}
-
-[[noreturn]] void fail_at_host(const Access &access) {
-    fail(Mistake::ADDRESS,
-         format("host code %s %zu bytes of device memory: copy it with cudaMemcpy", verb(access),
-                access.bytes),
-         {note_at(Origin(access.pc), access.is_write ? "wrote it here" : "read it here")});
 }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -106,16 +103,6 @@ void other_access(const Access &access) {
 
 // ---------------------------------------------------------------------------- global memory
 
-// Reads may be of what no earlier launch writes, as a table that the host has made.
-void check_write_after_launch_before(const Thread &thread, const Access &access) {
-    if (!order::is_after_launch_before())
-        fail(Mistake::HAZARD,
-             "a thread writes global memory in a kernel that was launched early, and neither has "
-             "waited for the launch before, which may still use that memory, nor comes after a "
-             "thread that has",
-             {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
-}
-
 // Returns false for what is not global memory.
 bool global_access(const Thread &thread, const Access &access) {
     const GlobalPlace place = global_place(access.address, access.bytes);
@@ -126,7 +113,13 @@ bool global_access(const Thread &thread, const Access &access) {
                                        access.address, access.bytes));
     check_alignment(access);
     if (access.is_write) {
-        check_write_after_launch_before(thread, access);
+        // Reads may be of what no earlier launch writes, as a table that the host has made.
+        if (!order::is_after_launch_before())
+            fail(Mistake::HAZARD,
+                 "a thread writes global memory in a kernel that was launched early, and neither "
+                 "has waited for the launch before, which may still use that memory, nor comes "
+                 "after a thread that has",
+                 {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
         output_written(thread, access.address, access.bytes, access.pc);
     }
     access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
@@ -162,7 +155,10 @@ void host_access(const Access &access) {
     if (!translated_program || operation_in_progress() != nullptr)
         return;
     if (is_device_memory(access.address))
-        fail_at_host(access);
+        fail(Mistake::ADDRESS,
+             format("host code %s %zu bytes of device memory: copy it with cudaMemcpy",
+                    verb(access), access.bytes),
+             {note_at(Origin(access.pc), did(access))});
     if (is_page_locked(access.address)) // a copy on a stream may use it
         access_global(access.address, access.bytes, {access.is_write, access.pc});
 }
@@ -198,19 +194,7 @@ void may_poll(const volatile void *address, void *pc) {
 
 } // namespace
 
-void accesses_reset() {
-    report_faults();
-    bank_reset();
-}
-
-} // namespace emulator
-
 // ---------------------------------------------------------------------------- the compiler's calls
-
-using emulator::may_poll;
-using emulator::plain_access;
-using emulator::Strength;
-using emulator::volatile_access;
 
 extern "C" {
 
@@ -297,3 +281,5 @@ ATOMICS(__tsan_atomic32, std::uint32_t)
 ATOMICS(__tsan_atomic64, std::uint64_t)
 
 } // extern "C"
+
+} // namespace emulator

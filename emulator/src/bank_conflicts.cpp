@@ -1,6 +1,5 @@
 #include "bank_conflicts.h"
 
-#include "accesses.h"
 #include "machine.h"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
 // Bank conflicts. Which accesses of a warp's lanes belong to one instruction follows from the order
 // in which each lane makes them. Shared memory has 32 banks of 4 bytes, and one pass over them
-// serves 128 bytes at most, of different banks or of the same words. The functions that accesses.h
-// declares for matrices, warps and sites are here.
+// serves 128 bytes at most, of different banks or of the same words.
 #pragma once
+
+#include "emulator/emulator.h"
+#include "emulator/site.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,7 @@
 
 namespace emulator {
 
+struct Cta;
 struct Thread;
 
 // What the lanes of a warp touched at once.
@@ -36,7 +39,23 @@ struct OpenAccesses {
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
                  std::uintptr_t pc);
 
-// Forgets everything.
+// A matrix move of a warp touches rows of 16 bytes: eight rows (one matrix) at a time. Called by
+// ldmatrix and stmatrix so that their conflicts are counted like those of plain accesses.
+void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write, Site where);
+
+// The lanes of a warp have synchronised (a barrier, a warp function, the end of the CTA): their
+// accesses before that are grouped by the order in which each lane made them.
+void accesses_warp_met(Cta &cta, int warp);
+
+// Shared-memory accesses of one line of source, over all warps.
+struct AccessSite : emulator_access_site {
+    WarpAccess worst; // the first access with worst_ways
+};
+
+// All sites of the last launch, the most extra wavefronts first. Asks addr2line.
+std::vector<AccessSite> access_sites();
+
+// Forgets everything; at the beginning of a launch.
 void bank_reset();
 
 } // namespace emulator

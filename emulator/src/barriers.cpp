@@ -1,6 +1,5 @@
 #include "emulator/barriers.h"
 
-#include "accesses.h"
 #include "machine.h"
 #include "emulator/warp.h"
 

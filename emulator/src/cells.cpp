@@ -150,11 +150,6 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     return "nothing orders the two";
 }
 
-// The load in flight that will bring these bytes.
-const Operation *awaited(const Running &now) {
-    return now.cta != nullptr ? pending_write(*now.cta, std::uint32_t(now.begin)) : nullptr;
-}
-
 [[noreturn]] void fail_as(Mistake mistake, const std::string &what, std::vector<Note> notes) {
     current = nullptr; // both are named
     fail(mistake, what, notes);
@@ -178,44 +173,44 @@ const Operation *awaited(const Running &now) {
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
 
+void fail_unless_allowed_as(const char *name, const std::string &what, std::vector<Note> notes) {
+    Thread *interrupted = std::exchange(current, nullptr);
+    fail_unless_allowed(name, Mistake::HAZARD, what, notes);
+    current = interrupted;
+}
+
 void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
     const char *mine = places[now.mine.place].operation;
-    Thread *interrupted = std::exchange(current, nullptr);
-    fail_unless_allowed(
-        "proxy-fence", Mistake::HAZARD,
+    fail_unless_allowed_as(
+        "proxy-fence",
         format("a %s %s bytes that a thread %s, with no fence.proxy.async between, at %s",
                mine != nullptr ? mine : "copy", now.access.is_write ? "overwrites" : "reads",
                other_writes ? "wrote" : "read", name_of_memory(now).c_str()),
         {note_of(other, other_writes), note_of(now.mine, now.access.is_write)});
-    current = interrupted;
 }
 
 void fail_unwritten(const Running &now) {
-    const Operation *load = awaited(now);
+    const std::string reads = format("%s reads %zu bytes at %s, ", who(now.mine).c_str(), now.bytes,
+                                     name_of_memory(now).c_str());
+    // The load in flight that will bring these bytes.
+    const Operation *load =
+        now.cta != nullptr ? pending_write(*now.cta, std::uint32_t(now.begin)) : nullptr;
     if (load != nullptr)
         fail_as(Mistake::HAZARD,
-                format("%s reads %zu bytes at %s, where a %s has not landed yet: %s",
-                       who(now.mine).c_str(), now.bytes, name_of_memory(now).c_str(), load->name,
-                       wait_for(load->name)),
+                reads +
+                    format("where a %s has not landed yet: %s", load->name, wait_for(load->name)),
                 {note_of(now.mine, false), note_at(*load->issuer, load->site, "started it here")});
-    Thread *interrupted = std::exchange(current, nullptr);
-    fail_unless_allowed("uninitialised", Mistake::HAZARD,
-                        format("%s reads %zu bytes at %s, which were never written",
-                               who(now.mine).c_str(), now.bytes, name_of_memory(now).c_str()),
-                        {note_of(now.mine, false)});
-    current = interrupted;
+    fail_unless_allowed_as("uninitialised", reads + "which were never written",
+                           {note_of(now.mine, false)});
 }
 
 // Atomics, and volatile accesses of flags, do not race with each other.
 bool are_strong(const Running &now, const Epoch &other) {
-    const auto is_strong = [](std::uint8_t strength) {
-        return strength == std::uint8_t(Strength::ATOMIC);
-    };
-    const bool mine = is_strong(now.mine.strength), theirs = is_strong(other.strength);
-    const bool is_flag = now.mine.strength == std::uint8_t(Strength::VOLATILE) && theirs;
-    return ((mine && theirs) || is_flag ||
-            (mine && other.strength == std::uint8_t(Strength::VOLATILE))) &&
-           order::in_scope(other, now.access.scope);
+    const auto mine = Strength(now.mine.strength), theirs = Strength(other.strength);
+    const bool one = mine == Strength::ATOMIC || theirs == Strength::ATOMIC;
+    const bool both = (mine == Strength::ATOMIC || mine == Strength::VOLATILE) &&
+                      (theirs == Strength::ATOMIC || theirs == Strength::VOLATILE);
+    return one && both && order::in_scope(other, now.access.scope);
 }
 
 // One instruction by which lanes of a warp write one place: one of the writes wins. (CUDA C++
@@ -370,19 +365,6 @@ void touch_page(Page &page, std::size_t first, std::size_t end, Running &now) {
     }
 }
 
-template <typename Pages>
-void touch_pages(std::uintptr_t begin, Running &now, const Pages &page_at) {
-    const std::uintptr_t end = begin + now.bytes;
-    good_write = good_read = Epoch{};
-    for (std::uintptr_t at = begin; at < end;) {
-        const std::uintptr_t page = at / Page::BYTES;
-        const std::uintptr_t stop = std::min(end, (page + 1) * Page::BYTES);
-        now.begin = page * Page::BYTES;
-        touch_page(page_at(page), at % Page::BYTES, (stop - 1) % Page::BYTES + 1, now);
-        at = stop;
-    }
-}
-
 Page &shared_page(SharedCells &cells, std::uintptr_t number) {
     if (cells.size() <= number)
         cells.resize(number + 1);
@@ -404,6 +386,19 @@ Page &global_page(std::uintptr_t number) {
     return *last;
 }
 
+// From now.begin on.
+void touch_pages(Running &now) {
+    const std::uintptr_t end = now.begin + now.bytes;
+    for (std::uintptr_t at = now.begin; at < end;) {
+        const std::uintptr_t number = at / Page::BYTES;
+        const std::uintptr_t stop = std::min(end, (number + 1) * Page::BYTES);
+        now.begin = number * Page::BYTES;
+        touch_page(now.cta != nullptr ? shared_page(now.cta->cells, number) : global_page(number),
+                   at % Page::BYTES, (stop - 1) % Page::BYTES + 1, now);
+        at = stop;
+    }
+}
+
 } // namespace
 
 MatrixRead::MatrixRead() { matrix_read = true; }
@@ -413,8 +408,8 @@ ConstantRead::~ConstantRead() { constant_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};
-    touch_pages(offset, now,
-                [&](std::uintptr_t page) -> Page & { return shared_page(cta.cells, page); });
+    good_write = good_read = Epoch{};
+    touch_pages(now);
 }
 
 void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
@@ -422,16 +417,16 @@ void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
     Running now{epoch_of(access), Space::SHARED, access, &cta, 0, Chunk::BYTES};
     good_write = good_read = Epoch{};
     for (const std::uint32_t offset : offsets) {
-        now.begin = offset / Page::BYTES * Page::BYTES;
-        const std::size_t first = offset % Page::BYTES;
-        touch_page(shared_page(cta.cells, offset / Page::BYTES), first, first + Chunk::BYTES, now);
+        now.begin = offset;
+        touch_pages(now);
     }
 }
 
 void access_global(const void *address, std::size_t bytes, const CellAccess &access) {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
-    touch_pages(begin, now, global_page);
+    good_write = good_read = Epoch{};
+    touch_pages(now);
 }
 
 } // namespace emulator

@@ -1,6 +1,7 @@
 #include "clocks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace emulator {
 
@@ -9,11 +10,6 @@ namespace {
 constexpr std::size_t MEMORY = 64;      // joins that are remembered
 constexpr std::size_t MOST_STAMPS = 12; // of a clock, before they go into a base of its own
 constexpr std::size_t FEW_AGENTS = 4;
-
-bool covers(const Times &a, const Times &b) {
-    return a.done[0] >= b.done[0] && a.done[1] >= b.done[1] && a.fenced[0] >= b.fenced[0] &&
-           a.fenced[1] >= b.fenced[1];
-}
 
 // A vector for a base, which comes back when the base's last owner goes: there are thousands a
 // second, of kilobytes each.
@@ -30,16 +26,27 @@ std::shared_ptr<std::vector<Times>> make_times(const std::vector<Times> &from) {
     return {made, [](std::vector<Times> *old) { unused.push_back(old); }};
 }
 
-void raise(std::vector<Times> &times, const Stamp &stamp) {
-    if (stamp.agent >= times.size())
-        times.resize(stamp.agent + 1);
-    times[stamp.agent] = joined(times[stamp.agent], stamp.times);
+Times joined(const Times &a, const Times &b) {
+    Times made;
+    for (int space = 0; space < 2; ++space) {
+        made.done[space] = std::max(a.done[space], b.done[space]);
+        made.fenced[space] = std::max(a.fenced[space], b.fenced[space]);
+    }
+    return made;
 }
 
-Base with_stamps(const Base &base, const std::vector<Stamp> &stamps) {
+bool has(const Base &base, const Stamp &stamp) {
+    const Times known = times_of(base, stamp.agent);
+    return joined(known, stamp.times) == known;
+}
+
+std::shared_ptr<std::vector<Times>> copy_with(const Base &base, const std::vector<Stamp> &stamps) {
     const auto made = make_times(base != nullptr ? *base : std::vector<Times>());
-    for (const Stamp &stamp : stamps)
-        raise(*made, stamp);
+    for (const auto &[agent, times] : stamps) {
+        if (agent >= made->size())
+            made->resize(agent + 1);
+        (*made)[agent] = joined((*made)[agent], times);
+    }
     return made;
 }
 
@@ -75,28 +82,6 @@ Remembered &memory_of(const void *a, const void *b) {
     return memory[(mixed >> 4 ^ mixed >> 12) % MEMORY];
 }
 
-} // namespace
-
-Times joined(const Times &a, const Times &b) {
-    Times made;
-    for (int space = 0; space < 2; ++space) {
-        made.done[space] = std::max(a.done[space], b.done[space]);
-        made.fenced[space] = std::max(a.fenced[space], b.fenced[space]);
-    }
-    return made;
-}
-
-Base joined(const Base &a, const Base &b) {
-    if (a == b || b == nullptr)
-        return a;
-    if (a == nullptr)
-        return b;
-    Remembered &known = memory_of(a.get(), b.get());
-    if (known.a != a || known.b != b)
-        known = {a, b, compute_join(a, b)};
-    return known.result;
-}
-
 Base fenced(const Base &base, Space space) {
     if (base == nullptr)
         return base;
@@ -111,10 +96,40 @@ Base fenced(const Base &base, Space space) {
     return last.result;
 }
 
+// What is known of other things than agents of the own cluster.
+void join_others(Clock &to, const Clock &from) {
+    to.streams = joined(to.streams, from.streams);
+    for (const auto &[serial, base] : from.far)
+        to.far[serial] = joined(to.far[serial], base);
+}
+
+} // namespace
+
+Base joined(const Base &a, const Base &b) {
+    if (a == b || b == nullptr)
+        return a;
+    if (a == nullptr)
+        return b;
+    Remembered &known = memory_of(a.get(), b.get());
+    if (known.a != a || known.b != b)
+        known = {a, b, compute_join(a, b)};
+    return known.result;
+}
+
+Base with_stamps(const Base &base, const std::vector<Stamp> &stamps) {
+    return copy_with(base, stamps);
+}
+
+void fence(Clock &clock, Space space) {
+    clock.base = fenced(clock.base, space);
+    for (Stamp &stamp : clock.stamps)
+        stamp.times.fenced[int(space)] = stamp.times.done[int(space)];
+    for (auto &[serial, base] : clock.far)
+        base = fenced(base, space);
+}
+
 Times Clock::of(std::uint32_t agent) const {
-    Times known;
-    if (base != nullptr && agent < base->size())
-        known = (*base)[agent];
+    Times known = times_of(base, agent);
     for (const Stamp &stamp : stamps)
         if (stamp.agent == agent)
             known = joined(known, stamp.times);
@@ -127,7 +142,7 @@ void Clock::add(const Stamp &stamp) {
             known.times = joined(known.times, stamp.times);
             return;
         }
-    if (base != nullptr && stamp.agent < base->size() && covers((*base)[stamp.agent], stamp.times))
+    if (has(base, stamp))
         return;
     stamps.push_back(stamp);
     if (stamps.size() <= MOST_STAMPS)
@@ -140,92 +155,56 @@ void join(Clock &to, const Clock &from) {
     const Base before = to.base;
     to.base = joined(to.base, from.base);
     if (to.base != before)
-        std::erase_if(to.stamps, [&](const Stamp &stamp) {
-            return stamp.agent < to.base->size() && covers((*to.base)[stamp.agent], stamp.times);
-        });
+        std::erase_if(to.stamps, [&](const Stamp &stamp) { return has(to.base, stamp); });
     for (const Stamp &stamp : from.stamps)
         to.add(stamp);
-    to.streams = joined(to.streams, from.streams);
-    for (const auto &[serial, base] : from.far)
-        to.far[serial] = joined(to.far[serial], base);
+    join_others(to, from);
 }
 
 void join_far(Clock &to, std::uint32_t own, const Clock &from, std::uint32_t serial) {
     const Base theirs = from.stamps.empty() ? from.base : with_stamps(from.base, from.stamps);
     to.far[serial] = joined(to.far[serial], theirs);
-    to.streams = joined(to.streams, from.streams);
-    for (const auto &[number, base] : from.far)
-        if (number == own)
-            to.base = joined(to.base, base);
-        else
-            to.far[number] = joined(to.far[number], base);
+    join_others(to, from);
+    if (const auto about_own = to.far.extract(own))
+        to.base = joined(to.base, about_own.mapped());
 }
 
-void Gathered::add(const Clock &clock, const Stamp &self, bool weak) {
-    sum_.reset();
-    if (!weak) {
-        if (clock.base != nullptr &&
-            std::find(bases_.begin(), bases_.end(), clock.base) == bases_.end())
-            bases_.push_back(clock.base);
-        for (const Stamp &stamp : clock.stamps)
-            add_new(stamp);
-        stamps_.push_back(self);
-        streams_ = joined(streams_, clock.streams);
-        for (const auto &[serial, base] : clock.far)
-            far_[serial] = joined(far_[serial], base);
-        return;
+void Gathered::add(const Clock &clock, const Stamp &self) {
+    if (clock.base != nullptr && std::ranges::find(bases_, clock.base) == bases_.end())
+        bases_.push_back(clock.base);
+    std::vector<Stamp> &all = sum_.stamps;
+    for (const Stamp &stamp : clock.stamps) {
+        // Threads that release together mostly know the same: it is among the first stamps then.
+        const auto end = all.begin() + std::ptrdiff_t(std::min(all.size(), MOST_STAMPS));
+        if (std::find(all.begin(), end, stamp) == end)
+            all.push_back(stamp);
     }
-    const auto of_shared = [](Times times) {
-        times.done[int(Space::GLOBAL)] = times.fenced[int(Space::GLOBAL)] = 0;
-        return times;
-    };
-    const auto made = make_times({});
-    if (clock.base != nullptr)
-        for (const Times &times : *clock.base)
-            made->push_back(of_shared(times));
-    for (const Stamp &stamp : clock.stamps)
-        raise(*made, {stamp.agent, of_shared(stamp.times)});
-    bases_.push_back(made);
-    stamps_.push_back({self.agent, of_shared(self.times)});
+    all.push_back(self);
+    join_others(sum_, clock);
 }
 
-// Threads that release together mostly know the same: it is among the first stamps then.
-void Gathered::add_new(const Stamp &stamp) {
-    const auto end = stamps_.begin() + std::ptrdiff_t(std::min(stamps_.size(), MOST_STAMPS));
-    if (std::find(stamps_.begin(), end, stamp) == end)
-        stamps_.push_back(stamp);
+void Gathered::add_of_shared(const Clock &clock, const Stamp &self) {
+    std::vector<Stamp> stamps = clock.stamps;
+    stamps.push_back(self);
+    const auto made = copy_with(clock.base, stamps);
+    for (Times &times : *made)
+        times.done[int(Space::GLOBAL)] = times.fenced[int(Space::GLOBAL)] = 0;
+    bases_.push_back(made);
 }
 
 void Gathered::add_to(Clock &clock) const {
-    if (sum_ != nullptr) {
-        join(clock, *sum_);
-        return;
-    }
+    clock.base = joined(clock.base, sum_.base);
     for (const Base &base : bases_)
         clock.base = joined(clock.base, base);
-    clock.stamps.insert(clock.stamps.end(), stamps_.begin(), stamps_.end());
-    clock.streams = joined(clock.streams, streams_);
-    for (const auto &[serial, base] : far_)
-        clock.far[serial] = joined(clock.far[serial], base);
+    clock.stamps.insert(clock.stamps.end(), sum_.stamps.begin(), sum_.stamps.end());
+    join_others(clock, sum_);
 }
 
-const std::shared_ptr<const Clock> &Gathered::sum() {
-    if (sum_ != nullptr)
-        return sum_;
-    auto made = std::make_shared<Clock>();
-    for (const Base &base : bases_)
-        made->base = joined(made->base, base);
-    if (stamps_.size() > FEW_AGENTS || made->base != nullptr)
-        made->base = with_stamps(made->base, stamps_);
-    else
-        made->stamps = stamps_;
-    made->streams = streams_;
-    made->far = far_;
-    bases_.clear();
-    if (made->base != nullptr)
-        bases_.push_back(made->base);
-    stamps_ = made->stamps;
-    sum_ = std::move(made);
+const Clock &Gathered::sum() {
+    for (const Base &base : std::exchange(bases_, {}))
+        sum_.base = joined(sum_.base, base);
+    if (sum_.stamps.size() > FEW_AGENTS || (sum_.base != nullptr && !sum_.stamps.empty()))
+        sum_.base = with_stamps(sum_.base, std::exchange(sum_.stamps, {}));
     return sum_;
 }
 

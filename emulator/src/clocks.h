@@ -35,6 +35,9 @@ struct Stamp {
 // The times of all agents of a cluster, by number. Never changed, so that the threads of a warp,
 // which learn the same, share one.
 using Base = std::shared_ptr<const std::vector<Times>>;
+inline Times times_of(const Base &base, std::uint32_t agent) {
+    return base != nullptr && agent < base->size() ? (*base)[agent] : Times{};
+}
 
 struct Clock {
     Base base;                         // of the own cluster's agents
@@ -48,10 +51,11 @@ struct Clock {
 
 // The larger of each pair of times; one of the two itself if nothing in it is smaller.
 Base joined(const Base &a, const Base &b);
-Times joined(const Times &a, const Times &b);
+// A base with stamps besides.
+Base with_stamps(const Base &base, const std::vector<Stamp> &stamps);
 
-// All of a base with fences, as after a proxy fence of what it holds.
-Base fenced(const Base &base, Space space);
+// All that a clock holds of a space is fenced, as after a proxy fence.
+void fence(Clock &clock, Space space);
 
 // Adds to a clock all that another one of the same cluster holds.
 void join(Clock &to, const Clock &from);
@@ -61,21 +65,17 @@ void join_far(Clock &to, std::uint32_t own, const Clock &from, std::uint32_t ser
 // What the releases of several agents come to. It is a clock once somebody asks.
 class Gathered {
 public:
-    // What an agent knows, and its own time. `weak`: for shared memory alone.
-    void add(const Clock &clock, const Stamp &self, bool weak = false);
-    void add(const Stamp &self) { stamps_.push_back(self), sum_.reset(); }
-    const std::shared_ptr<const Clock> &sum();
+    // What an agent knows, and its own time; or what of both is about shared memory.
+    void add(const Clock &clock, const Stamp &self);
+    void add_of_shared(const Clock &clock, const Stamp &self);
+    void add(const Stamp &self) { sum_.stamps.push_back(self); }
+    const Clock &sum();
     // The same for an operation, which asks about few agents: its stamps stay as they are.
     void add_to(Clock &clock) const;
 
 private:
-    void add_new(const Stamp &stamp);
-
-    std::vector<Base> bases_;
-    std::vector<Stamp> stamps_;
-    Base streams_;
-    std::map<std::uint32_t, Base> far_;
-    std::shared_ptr<const Clock> sum_;
+    std::vector<Base> bases_; // to be joined to the sum's
+    Clock sum_;               // its stamps may be many, and several of one agent, until then
 };
 
 } // namespace emulator

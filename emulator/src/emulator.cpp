@@ -1,7 +1,6 @@
 // What a launch did, as the harness sees it: counts, the output, and the operations for a trace.
 #include "emulator/emulator.h"
 
-#include "accesses.h"
 #include "machine.h"
 #include "operations.h"
 #include "emulator/runtime.h"

@@ -1,6 +1,5 @@
 #include "machine.h"
 
-#include "accesses.h"
 #include "emulator/barriers.h"
 #include "emulator/mbarrier.h"
 #include "operations.h"
@@ -267,7 +266,8 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     if (current_cluster != nullptr)
         fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
     counts_reset();
-    accesses_reset();
+    report_faults();
+    bank_reset();
     kernel_body = &body;
     blockDim = grid.block;
     gridDim = grid.grid;

@@ -227,6 +227,11 @@ struct Counts : emulator_counts {
 };
 extern Counts counts;
 
+// From now on an access that the processor rejects, such as one past the end of a stack or a
+// mapping, is reported as an ADDRESS mistake if a kernel's thread or an operation that it started
+// makes it; any other such access ends the program as usual. (report.cpp)
+void report_faults();
+
 // A launch begins: it has done nothing, nor written anything of the output that the host watches.
 void counts_reset();
 

@@ -1,6 +1,5 @@
 // ldmatrix and stmatrix: a warp moves up to four 8x8 matrices of 16-bit elements between shared
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
-#include "accesses.h"
 #include "machine.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"

@@ -21,12 +21,15 @@ struct Operator {
 
 struct ClusterRecord {
     int index, count, threads, threads_of_cta;
-    std::vector<Operator> operators; // from agent number `threads` on
-    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
-        ended; // agents, by issuing thread
+    std::vector<Operator> operators{}; // from agent number `threads` on
+    // agents, by issuing thread
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> ended{};
+
+    Operator &operator_at(std::uint32_t agent) { return operators[agent - std::uint32_t(threads)]; }
 };
 
-// A launch or a copy: the first serial number of its clusters, and its time on a stream.
+// A launch or a copy: the first serial number of its clusters, and its time on a stream, which
+// grows through all of them.
 struct Work {
     std::uint32_t first, stream;
     std::int32_t time;
@@ -47,7 +50,6 @@ std::unordered_map<const void *, Stream> streams;
 std::unordered_map<const void *, Base> events;
 Base host_clock;
 std::vector<Work> works;
-std::vector<std::int32_t> times;                           // by stream
 Base after_launch_before;                                  // of the launch that runs
 std::uint32_t serial = 0;                                  // of the last cluster
 std::unordered_map<std::uint32_t, ClusterRecord> clusters; // of this launch
@@ -56,12 +58,7 @@ std::unordered_map<const void *, Carrier> atomics;
 ClusterRecord &cluster_now() { return clusters[now->cluster]; }
 
 Base with_time(const Base &base, std::uint32_t stream, std::int32_t time) {
-    auto made =
-        std::make_shared<std::vector<Times>>(base != nullptr ? *base : std::vector<Times>());
-    if (made->size() <= stream)
-        made->resize(stream + 1);
-    (*made)[stream].done[0] = time;
-    return made;
+    return with_stamps(base, {{stream, {{time}}}});
 }
 
 Stream &stream_of(const void *key) {
@@ -73,12 +70,6 @@ Stream &stream_of(const void *key) {
     return found->second;
 }
 
-std::int32_t next_time(std::uint32_t stream) {
-    if (times.size() <= stream)
-        times.resize(stream + 1);
-    return ++times[stream];
-}
-
 // The default stream's work and that of blocking streams come after each other.
 Base others_before(const void *key) {
     Base sum;
@@ -88,76 +79,98 @@ Base others_before(const void *key) {
     return sum;
 }
 
+// What waits for a stream is after; for the default stream, others' work, too.
+Base all_on(const void *key) {
+    const Base &own = stream_of(key).clock;
+    return key == nullptr ? joined(own, others_before(key)) : own;
+}
+
 const Work *work_of(std::uint32_t cluster) {
-    const auto after =
-        std::upper_bound(works.begin(), works.end(), cluster,
-                         [](std::uint32_t value, const Work &work) { return value < work.first; });
+    const auto after = std::ranges::upper_bound(works, cluster, {}, &Work::first);
     return after == works.begin() ? nullptr : &after[-1];
 }
 
-bool knows_work(const Base &known, const Work &work) {
-    return known != nullptr && work.stream < known->size() &&
-           (*known)[work.stream].done[0] >= work.time;
+void host_learns(const Base &clock) {
+    host_clock = joined(host_clock, clock);
+    host_context.clock.streams = host_clock;
 }
 
-bool is_visible(const Part &part, Scope scope) {
-    const bool same_cluster = part.cluster == now->cluster;
-    const bool same_cta = same_cluster && part.cta == now->who.cta;
-    const Scope narrower = std::min(part.scope, scope);
-    return narrower >= Scope::GPU || same_cta || (narrower == Scope::CLUSTER && same_cluster);
+// Whether the running agent and that CTA are both within the narrower of two scopes.
+bool are_within(Scope one, Scope other, std::uint32_t cluster, int cta) {
+    const Scope narrower = std::min(one, other);
+    return narrower >= Scope::GPU ||
+           (cluster == now->cluster && (narrower == Scope::CLUSTER || cta == now->who.cta));
 }
 
 Gathered &part_of(Carrier &carrier, Scope scope) {
-    for (Part &part : carrier.parts)
+    for (Part &part : carrier)
         if (part.scope == scope && part.cluster == now->cluster &&
             (scope == Scope::SYS || part.cta == now->who.cta))
             return part.sum;
-    carrier.parts.push_back({scope, now->cluster, now->who.cta, {}});
-    return carrier.parts.back().sum;
+    carrier.push_back({scope, now->cluster, now->who.cta, {}});
+    return carrier.back().sum;
 }
 
-void learn(Part &part) {
-    const Clock &sum = *part.sum.sum();
-    if (part.cluster == now->cluster)
-        join(now->clock, sum);
-    else
-        join_far(now->clock, now->cluster, sum, part.cluster);
-}
-
-void pass_time() {
-    for (std::int32_t &done : now->self.times.done)
+// What the agent does from now on has another time.
+void pass_time(Context &context) {
+    for (std::int32_t &done : context.self.times.done)
         ++done;
-}
-
-// Adds to `to` what another carrier holds, narrowed to a scope.
-void hand_over(Carrier &to, Carrier &from, Scope scope) {
-    for (Part &part : from.parts) {
-        to.parts.push_back(part);
-        to.parts.back().scope = std::min(part.scope, scope);
-    }
-}
-
-const Times *far_times(const Epoch &epoch) {
-    const auto found = now->clock.far.find(epoch.cluster);
-    if (found == now->clock.far.end() || found->second == nullptr ||
-        epoch.agent >= found->second->size())
-        return nullptr;
-    return &(*found->second)[epoch.agent];
 }
 
 // What the running agent knows of the one that made the access; in the same launch.
 Times known_of(const Epoch &epoch) {
     if (epoch.cluster == now->cluster)
         return now->clock.of(epoch.agent);
-    const Times *far = far_times(epoch);
-    return far != nullptr ? *far : Times{};
+    const auto found = now->clock.far.find(epoch.cluster);
+    return found != now->clock.far.end() ? times_of(found->second, epoch.agent) : Times{};
 }
 
 const Operator *operator_of(const Epoch &epoch) {
     const auto found = clusters.find(epoch.cluster);
     if (found == clusters.end() || epoch.agent < std::uint32_t(found->second.threads))
         return nullptr;
-    return &found->second.operators[epoch.agent - std::uint32_t(found->second.threads)];
+    return &found->second.operator_at(epoch.agent);
+}
+
+// The number of an ended operation that the issuer knows: whoever knows the new one then knows the
+// old one.
+std::uint32_t free_agent(const Context &issuer) {
+    ClusterRecord &cluster = cluster_now();
+    std::vector<std::uint32_t> &old = cluster.ended[issuer.self.agent];
+    const auto known = std::ranges::find_if(old, [&](std::uint32_t agent) {
+        return issuer.clock.of(agent).done[0] >= cluster.operator_at(agent).time;
+    });
+    if (known == old.end())
+        return new_agent();
+    const std::uint32_t agent = *known;
+    old.erase(known);
+    return agent;
+}
+
+// Whether the base, without stamps, says already that all lanes are known.
+bool base_has_lanes(const Epoch &epoch, Space space) {
+    const Base &base = now->clock.base;
+    if (epoch.cluster != now->cluster || base == nullptr || epoch.agent + WARP > base->size())
+        return false;
+    const Times *times = base->data() + epoch.agent;
+    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1)
+        if (times[std::countr_zero(left)].done[int(space)] < epoch.time)
+            return false;
+    return true;
+}
+
+// The first lane of an access of which something does not hold; -1 for none.
+template <typename Holds>
+int lane_without(const Holds &holds, const Epoch &epoch) {
+    Epoch one = epoch;
+    one.lanes = 0;
+    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        one.agent = epoch.agent + std::uint32_t(lane);
+        if (!holds(one))
+            return lane;
+    }
+    return -1;
 }
 
 } // namespace
@@ -173,21 +186,19 @@ void stream_created(const void *stream, bool non_blocking) {
 
 void begin_on(const void *key, bool early) {
     Stream &stream = stream_of(key);
-    const Base before = joined(joined(host_clock, others_before(key)), stream.clock);
-    const Base start =
-        early ? joined(joined(host_clock, others_before(key)), stream.before_last) : before;
-    const std::int32_t time = next_time(stream.number);
+    const Base others = joined(host_clock, others_before(key));
+    const Base before = joined(others, stream.clock);
+    const auto time = std::int32_t(works.size() + 1);
     works.push_back({serial + 1, stream.number, time});
     clusters.clear();
-    stream.before_last = before;
     stream.clock = with_time(before, stream.number, time);
     // Whether or not the host has waited: a launch that begins early has to wait in any case.
-    after_launch_before = with_time(before, LAUNCHES, next_time(LAUNCHES));
+    after_launch_before = with_time(before, LAUNCHES, time);
     host_context = Context{};
     host_context.cluster = ++serial;
     host_context.who = {-1, -1};
-    host_context.clock.streams = early ? start : after_launch_before;
-    host_context.self.times = {{1, 1}, {0, 0}};
+    host_context.clock.streams = early ? joined(others, stream.before_last) : after_launch_before;
+    stream.before_last = before;
     now = &host_context;
 }
 
@@ -198,40 +209,27 @@ void end_work() {
     now = &host_context;
 }
 
-void host_waits_for(const void *key) {
-    Stream &stream = stream_of(key);
-    host_clock = joined(host_clock, stream.clock);
-    if (key == nullptr)
-        host_clock = joined(host_clock, others_before(key));
-    host_context.clock.streams = host_clock;
-}
+void host_waits_for(const void *stream) { host_learns(all_on(stream)); }
 
 void host_waits_for_all() {
     for (const auto &[key, stream] : streams)
-        host_clock = joined(host_clock, stream.clock);
-    host_context.clock.streams = host_clock;
+        host_learns(stream.clock);
 }
 
-void record_event(const void *event, const void *stream) {
-    events[event] =
-        joined(stream_of(stream).clock, stream == nullptr ? others_before(nullptr) : nullptr);
-}
+void record_event(const void *event, const void *stream) { events[event] = all_on(stream); }
 
 void wait_for_event(const void *event, const void *key) {
     Stream &stream = stream_of(key);
     stream.clock = joined(stream.clock, events[event]);
 }
 
-void host_waits_for_event(const void *event) {
-    host_clock = joined(host_clock, events[event]);
-    host_context.clock.streams = host_clock;
-}
+void host_waits_for_event(const void *event) { host_learns(events[event]); }
 
 // ---------------------------------------------------------------------------- agents
 
 void begin_cluster(int index, int count, int threads) {
     ++serial;
-    clusters[serial] = {index, count, threads, threads, {}, {}};
+    clusters[serial] = {index, count, threads, threads};
 }
 
 std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta) {
@@ -239,7 +237,7 @@ std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta) {
     clusters[serial].threads_of_cta = threads_of_cta;
     made->who = {thread, cta};
     made->cluster = serial;
-    made->self = {std::uint32_t(cta * threads_of_cta + thread), {{1, 1}, {0, 0}}};
+    made->self.agent = std::uint32_t(cta * threads_of_cta + thread);
     made->clock.streams = host_context.clock.streams;
     return made;
 }
@@ -249,29 +247,6 @@ std::uint32_t new_agent() {
     cluster.operators.emplace_back();
     return std::uint32_t(cluster.threads) + std::uint32_t(cluster.operators.size()) - 1;
 }
-
-namespace {
-
-Operator &operator_at(std::uint32_t agent) {
-    ClusterRecord &cluster = cluster_now();
-    return cluster.operators[agent - std::uint32_t(cluster.threads)];
-}
-
-// The number of an ended operation that the issuer knows: whoever knows the new one then knows the
-// old one.
-std::uint32_t free_agent(const Context &issuer) {
-    std::vector<std::uint32_t> &old = cluster_now().ended[issuer.self.agent];
-    const auto known = std::find_if(old.begin(), old.end(), [&](std::uint32_t agent) {
-        return issuer.clock.of(agent).done[0] >= operator_at(agent).time;
-    });
-    if (known == old.end())
-        return new_agent();
-    const std::uint32_t agent = *known;
-    old.erase(known);
-    return agent;
-}
-
-} // namespace
 
 std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bool async,
                                         std::uint32_t agent) {
@@ -283,11 +258,10 @@ std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bo
     made->clock = issuer.clock;
     made->clock.add(issuer.self);
     made->self.agent = agent != NO_AGENT ? agent : free_agent(issuer);
-    Operator &last = operator_at(made->self.agent);
+    Operator &last = cluster_now().operator_at(made->self.agent);
     last = {who.thread, who.cta, issuer.self, last.time + 1};
     made->self.times = {{last.time, last.time}, {last.time, last.time}};
-    for (std::int32_t &done : issuer.self.times.done)
-        ++done; // what it does from now on is not before the operation
+    pass_time(issuer);
     return made;
 }
 
@@ -306,20 +280,29 @@ bool is_after_launch_before() {
 // ---------------------------------------------------------------------------- carriers
 
 void release(Carrier &carrier, Scope scope, bool weak) {
-    part_of(carrier, scope).add(now->clock, now->self, weak);
-    pass_time();
+    Gathered &sum = part_of(carrier, scope);
+    if (weak)
+        sum.add_of_shared(now->clock, now->self);
+    else
+        sum.add(now->clock, now->self);
+    pass_time(*now);
 }
 
 void release_own(Carrier &carrier) { part_of(carrier, Scope::SYS).add(now->self); }
 
 void acquire(Carrier &carrier, Scope scope) {
-    for (Part &part : carrier.parts)
-        if (is_visible(part, scope))
-            learn(part);
+    for (Part &part : carrier) {
+        if (!are_within(part.scope, scope, part.cluster, part.cta))
+            continue;
+        if (part.cluster == now->cluster)
+            join(now->clock, part.sum.sum());
+        else
+            join_far(now->clock, now->cluster, part.sum.sum(), part.cluster);
+    }
 }
 
 void acquire_briefly(const Carrier &carrier) {
-    for (const Part &part : carrier.parts)
+    for (const Part &part : carrier)
         part.sum.add_to(now->clock);
 }
 
@@ -328,8 +311,8 @@ bool is_after(Carrier &carrier) {
         return agent == now->self.agent ||
                now->clock.of(agent).done[int(Space::SHARED)] >= times.done[int(Space::SHARED)];
     };
-    for (Part &part : carrier.parts) {
-        const Clock &sum = *part.sum.sum();
+    for (Part &part : carrier) {
+        const Clock &sum = part.sum.sum();
         if (sum.base != nullptr && joined(now->clock.base, sum.base) != now->clock.base)
             for (std::uint32_t agent = 0; agent < sum.base->size(); ++agent)
                 if (!knows(agent, (*sum.base)[agent]))
@@ -343,14 +326,9 @@ bool is_after(Carrier &carrier) {
 
 void fence_proxy(Space space, bool own) {
     now->self.times.fenced[int(space)] = now->self.times.done[int(space)];
-    pass_time();
-    if (own)
-        return;
-    now->clock.base = fenced(now->clock.base, space);
-    for (Stamp &stamp : now->clock.stamps)
-        stamp.times.fenced[int(space)] = stamp.times.done[int(space)];
-    for (auto &[cluster, base] : now->clock.far)
-        base = fenced(base, space);
+    pass_time(*now);
+    if (!own)
+        fence(now->clock, space);
 }
 
 // ---------------------------------------------------------------------------- atomics
@@ -362,9 +340,15 @@ void fence(Scope scope) {
     release(now->fenced, scope);
 }
 
-void pass_on(Carrier &to, Carrier &from) { hand_over(to, from, Scope::SYS); }
-void release_relaxed(Carrier &carrier, Scope scope) { hand_over(carrier, now->fenced, scope); }
-void acquire_relaxed(Carrier &carrier, Scope scope) { hand_over(now->pending, carrier, scope); }
+void pass_on(Carrier &to, const Carrier &from, Scope scope) {
+    for (const Part &part : from) {
+        to.push_back(part);
+        to.back().scope = std::min(part.scope, scope);
+    }
+}
+
+void release_relaxed(Carrier &carrier, Scope scope) { pass_on(carrier, now->fenced, scope); }
+void acquire_relaxed(const Carrier &carrier, Scope scope) { pass_on(now->pending, carrier, scope); }
 
 void atomic_read(const void *address, Scope scope, bool acquires) {
     const auto found = atomics.find(address);
@@ -396,45 +380,17 @@ bool is_of_earlier_work(const Epoch &epoch) {
     return now->cluster == 0 || works.empty() || epoch.cluster < works.back().first;
 }
 
-namespace {
-
-// Whether the base, without stamps, says already that all lanes are known.
-bool base_has_lanes(const Epoch &epoch, Space space) {
-    const Base &base = now->clock.base;
-    if (epoch.cluster != now->cluster || base == nullptr || epoch.agent + WARP > base->size())
-        return false;
-    const Times *times = base->data() + epoch.agent;
-    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1)
-        if (times[std::countr_zero(left)].done[int(space)] < epoch.time)
-            return false;
-    return true;
-}
-
-template <typename Holds>
-bool all_lanes(const Epoch &epoch, const Holds &holds) {
-    Epoch one = epoch;
-    one.lanes = 0;
-    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1) {
-        one.agent = epoch.agent + std::uint32_t(std::countr_zero(left));
-        if (!holds(one))
-            return false;
-    }
-    return true;
-}
-
-} // namespace
-
 bool is_before(const Epoch &epoch, Space space) {
     if (epoch.cluster == 0)
         return true;
     if (epoch.lanes != 0)
         return base_has_lanes(epoch, space) ||
-               all_lanes(epoch, [space](const Epoch &one) { return is_before(one, space); });
+               lane_without([space](const Epoch &one) { return is_before(one, space); }, epoch) < 0;
     if (epoch.cluster == now->cluster && epoch.agent == now->self.agent)
         return true;
     if (is_of_earlier_work(epoch)) {
         const Work *work = work_of(epoch.cluster);
-        return work == nullptr || knows_work(now->clock.streams, *work);
+        return work == nullptr || times_of(now->clock.streams, work->stream).done[0] >= work->time;
     }
     if (epoch.cluster != now->cluster)
         return known_of(epoch).done[int(space)] >= epoch.time;
@@ -447,15 +403,16 @@ bool is_before(const Epoch &epoch, Space space) {
 
 bool is_unfenced(const Epoch &epoch, Space space) {
     if (epoch.lanes != 0)
-        return !all_lanes(epoch, [space](const Epoch &one) { return !is_unfenced(one, space); });
+        return lane_without([space](const Epoch &one) { return !is_unfenced(one, space); },
+                            epoch) >= 0;
     return !epoch.async && epoch.cluster != 0 && !is_of_earlier_work(epoch) &&
            known_of(epoch).fenced[int(space)] < epoch.time;
 }
 
 bool covers(Carrier &carrier, const Epoch &epoch) {
-    for (Part &part : carrier.parts)
+    for (Part &part : carrier)
         if (part.cluster == epoch.cluster &&
-            part.sum.sum()->of(epoch.agent).done[int(Space::SHARED)] >= epoch.time)
+            part.sum.sum().of(epoch.agent).done[int(Space::SHARED)] >= epoch.time)
             return true;
     return false;
 }
@@ -481,22 +438,7 @@ bool knows_issue_of(const Epoch &epoch) {
 }
 
 bool in_scope(const Epoch &epoch, Scope scope) {
-    const bool same_cluster = epoch.cluster == now->cluster;
-    const Scope narrower = std::min(Scope(epoch.scope), scope);
-    return narrower >= Scope::GPU || (same_cluster && int(epoch.cta) == now->who.cta) ||
-           (narrower == Scope::CLUSTER && same_cluster);
-}
-
-// Of several lanes the first that the running agent is not after.
-static std::uint32_t offending_lane(const Epoch &epoch) {
-    Epoch one = epoch;
-    one.lanes = 0;
-    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1) {
-        one.agent = epoch.agent + std::uint32_t(std::countr_zero(left));
-        if (!is_before(one, Space::SHARED))
-            return one.agent - epoch.agent;
-    }
-    return epoch.lanes != 0 ? std::uint32_t(std::countr_zero(epoch.lanes)) : 0;
+    return are_within(Scope(epoch.scope), scope, epoch.cluster, epoch.cta);
 }
 
 std::string name_of(const Epoch &epoch) {
@@ -504,13 +446,15 @@ std::string name_of(const Epoch &epoch) {
     if (found == clusters.end())
         return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
     const ClusterRecord &cluster = found->second;
-    const std::uint32_t agent = epoch.agent + offending_lane(epoch);
-    int thread = int(agent) % std::max(cluster.threads_of_cta, 1);
-    int cta = int(agent) / std::max(cluster.threads_of_cta, 1);
-    if (const Operator *made = operator_of(epoch)) {
-        thread = made->thread;
-        cta = made->cta;
+    std::uint32_t agent = epoch.agent;
+    if (epoch.lanes != 0) { // the first one that the running agent is not after
+        const int lane =
+            lane_without([](const Epoch &one) { return is_before(one, Space::SHARED); }, epoch);
+        agent += std::uint32_t(lane >= 0 ? lane : std::countr_zero(epoch.lanes));
     }
+    const Operator *made = operator_of(epoch);
+    const int thread = made != nullptr ? made->thread : int(agent) % cluster.threads_of_cta;
+    const int cta = made != nullptr ? made->cta : int(agent) / cluster.threads_of_cta;
     std::string name =
         format("thread %d of CTA %d (warp %d, lane %d)", thread, cta, thread / WARP, thread % WARP);
     if (cluster.count > 1)

@@ -11,9 +11,7 @@
 #include <memory>
 #include <vector>
 
-namespace emulator {
-
-namespace order {
+namespace emulator::order {
 
 // What an agent is. Reports show it as text.
 struct Identity {
@@ -32,12 +30,7 @@ struct Part {
 };
 
 // An object that carries order from the agents that release it to those that acquire it later.
-struct Carrier {
-    std::vector<Part> parts;
-
-    bool empty() const { return parts.empty(); }
-    void clear() { parts.clear(); }
-};
+struct Carrier : std::vector<Part> {};
 
 // What an agent was found to know: it never knows less.
 struct Found {
@@ -50,7 +43,7 @@ struct Context {
 
     Identity who;
     std::uint32_t cluster = 0; // serial number, from 1 on
-    Stamp self{};              // its own number and time
+    Stamp self{0, {{1, 1}}};   // its own number and time
     Stamp issue{};             // of an operation: its issuer's at the issue
     Clock clock;               // what it knows of others
     bool async = false;        // its accesses are of the async proxy
@@ -97,12 +90,12 @@ bool is_after_launch_before();
 void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 // The same of an operation's own accesses, without what came before its issue.
 void release_own(Carrier &carrier);
-// What was released to `from` is released to `to`, too.
-void pass_on(Carrier &to, Carrier &from);
+// What was released to `from` is released to `to`, too, with that scope at most.
+void pass_on(Carrier &to, const Carrier &from, Scope scope = Scope::SYS);
 // A relaxed write, which releases what a fence before it did, and a relaxed read, which acquires
 // once a fence follows.
 void release_relaxed(Carrier &carrier, Scope scope);
-void acquire_relaxed(Carrier &carrier, Scope scope);
+void acquire_relaxed(const Carrier &carrier, Scope scope);
 void acquire(Carrier &carrier, Scope scope = Scope::SYS);
 // The same for an operation, which asks little afterwards.
 void acquire_briefly(const Carrier &carrier);
@@ -148,6 +141,4 @@ bool in_scope(const Epoch &epoch, Scope scope);
 // Who made an access: "thread 3 of CTA 0 (warp 0, lane 3)", with the cluster if there are several.
 std::string name_of(const Epoch &epoch);
 
-} // namespace order
-
-} // namespace emulator
+} // namespace emulator::order

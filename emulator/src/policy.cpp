@@ -25,8 +25,6 @@ std::uint64_t next_random() {
     return z ^ (z >> 31);
 }
 
-Pick any_pick() { return Pick(random_below(3)); }
-
 // The preferences span four orders of magnitude: most bugs need one kind of event to be late for
 // long while others are quick.
 Policy draw_policy(std::uint64_t seed) {
@@ -40,8 +38,8 @@ Policy draw_policy(std::uint64_t seed) {
     drawn.yields = yields[random_below(3)];
     drawn.changes_cta = changes[random_below(3)];
     drawn.favoured_cta = static_cast<int>(random_below(3)) - 1;
-    drawn.operation = any_pick();
-    drawn.thread = any_pick();
+    drawn.operation = Pick(random_below(3));
+    drawn.thread = Pick(random_below(3));
     drawn.kinds_in_order = random_below(2) == 0;
     return drawn;
 }

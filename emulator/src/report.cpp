@@ -1,6 +1,5 @@
 #include "emulator/report.h"
 
-#include "accesses.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "operations.h"
@@ -147,14 +146,13 @@ void fail(Mistake mistake, const std::string &what, const Origin &where, const c
 }
 
 std::string format(const char *format, ...) {
-    std::va_list arguments, again;
+    std::va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    const int length = std::vsnprintf(nullptr, 0, format, arguments);
+    char *made = nullptr;
+    const int length = vasprintf(&made, format, arguments);
     va_end(arguments);
-    std::string text(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
-    std::vsnprintf(text.data(), text.size() + 1, format, again);
-    va_end(again);
+    const std::string text(made, length > 0 ? static_cast<std::size_t>(length) : 0);
+    std::free(made);
     return text;
 }
 

@@ -1,6 +1,5 @@
 #include "emulator/warp.h"
 
-#include "accesses.h"
 #include "machine.h"
 
 #include <algorithm>

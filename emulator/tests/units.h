@@ -2,7 +2,6 @@
 #pragma once
 
 #include "test.h"
-#include "accesses.h"
 #include "machine.h"
 
 #include <cstdio>
