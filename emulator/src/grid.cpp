@@ -250,24 +250,21 @@ void fail_with_deadlock(const Cluster &cluster) {
         for (const Group &group : waiting_in(*cta))
             notes.push_back(note_on(group, *cta));
         if (cta->exited())
-            notes.push_back({format("CTA %d has exited", cta->rank), "", 0});
+            notes.push_back({format("CTA %d has exited", cta->rank)});
     }
     const auto idle = std::count(running.begin(), running.end(), nullptr);
     if (const int others = static_cast<int>(running.size() - idle) - 1; others > 0)
         notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
-                                clusters_in_grid - clusters_begun),
-                         "", 0});
+                                clusters_in_grid - clusters_begun)});
     fail(Mistake::DEADLOCK,
          !anything_pending() ? "no thread can go on and nothing is in flight"
-                              : "no thread can go on, and nothing in flight can complete",
+                             : "no thread can go on, and nothing in flight can complete",
          notes);
 }
 
 // ----------------------------------------------------------------------------
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
-    if (current_cluster != nullptr)
-        fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
     counts_reset();
     accesses_reset();
     kernel_body = &body;
@@ -286,7 +283,6 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
         end_cluster();
     }
     order::end_work();
-    kernel_body = nullptr;
 }
 
 } // namespace emulator

@@ -289,8 +289,6 @@ void let_others_run();
 void may_spin(const void *address, Origin where);
 // The thread writes memory that others may read: if it was in such a loop, that has ended.
 void spinning_thread_writes(Thread &thread);
-// Threads that have timed out may be waiting for this.
-void something_happened();
 
 // The running agent uses the shared memory of another CTA of the cluster: a thread of `cta` must be
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.

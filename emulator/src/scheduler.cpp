@@ -24,6 +24,9 @@ bool leave_cta = false;     // a thread lets others go first
 int time_outs_in_a_row = 0; // of waits, while nothing else happened
 constexpr int MOST_TIME_OUTS = 1000;
 
+// Threads that have timed out may be waiting for this.
+void something_happened() { time_outs_in_a_row = 0; }
+
 // Reads in a loop, of one address:
 constexpr int FREE_READS = 2;  // before a loop is assumed,
 constexpr int MOST_READS = 64; // while other threads go first; later the thread waits
@@ -130,7 +133,7 @@ Thread &next_thread() {
             return take_thread(*cta);
         }
         if (complete_one())
-            time_outs_in_a_row = 0;
+            something_happened();
         else if (!time_out_waits(cluster))
             fail_with_deadlock(cluster);
     }
@@ -161,7 +164,7 @@ void step_back() {
 } // namespace
 
 void run_threads() {
-    time_outs_in_a_row = 0;
+    something_happened();
     const int ranks = static_cast<int>(current_cluster->ctas.size());
     last_rank = policy().thread == Pick::NEWEST ? ranks - 1 : 0;
     do
@@ -183,8 +186,6 @@ void leave_for_good() {
     fiber_switch(own, host);
     std::abort(); // no thread that has exited is picked
 }
-
-void something_happened() { time_outs_in_a_row = 0; }
 
 void WaitQueue::wake_all() {
     something_happened();
