@@ -28,7 +28,7 @@ void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
         add(*last);
     for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
         if (waiting[warp] != 0 && waiting[warp] == live_lanes(cta, warp))
-            accesses_warp_met(cta, warp);
+            accesses_warp_met(cta.warps[std::size_t(warp)]);
 }
 
 void end_phase(Phases &phases) {

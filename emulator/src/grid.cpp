@@ -88,7 +88,6 @@ void make_cta(Cta &cta, const Grid &grid) {
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
     if (threads % WARP_LANES != 0)
         cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
-    cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     for (Warpgroup &warpgroup : cta.warpgroups)
         warpgroup.cta = &cta;
@@ -153,10 +152,9 @@ bool begin_cluster() {
 // The current cluster's threads have exited.
 void end_cluster() {
     complete_all();
-    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
-        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
-            accesses_warp_met(*cta, static_cast<int>(warp));
-    }
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+        for (Warp &warp : cta->warps)
+            accesses_warp_met(warp);
     current_slot()->reset();
     const auto other = std::find_if(running.rbegin(), running.rend(), is_begun);
     current_cluster = other != running.rend() ? other->get() : nullptr;

@@ -135,6 +135,13 @@ struct Rendezvous : Phases {
     void *argument[WARP_LANES] = {};
 };
 
+// What a warp has asked setmaxnreg for.
+struct RegisterCount {
+    int count = 0; // 0: it has not asked
+    int changes = 0;
+    Site site{};
+};
+
 // An .aligned instruction of a warp.
 struct AlignedCall {
     const char *what;
@@ -150,6 +157,8 @@ struct Warp {
     // some lane has not executed yet, and the number of the first of them.
     std::vector<AlignedCall> aligned;
     std::uint64_t first_aligned = 0;
+    OpenAccesses accesses;
+    RegisterCount registers;
 };
 
 // The last use of a CTA's shared memory by an agent of another CTA.
@@ -159,13 +168,6 @@ struct PeerUse {
     Site site{};
 
     static constexpr std::uint64_t NEVER = ~std::uint64_t(0);
-};
-
-// What a warp has asked setmaxnreg for.
-struct RegisterCount {
-    int count = 0; // 0: it has not asked
-    int changes = 0;
-    Site site{};
 };
 
 struct Mbarriers; // mbarrier.cpp
@@ -178,7 +180,6 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
-    std::vector<OpenAccesses> accesses;   // the same
     std::shared_ptr<Mbarriers> mbarriers; // nullptr: there has been none
     std::vector<Warpgroup> warpgroups;    // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
@@ -188,7 +189,6 @@ struct Cta {
     std::map<std::uint32_t, PeerUse> peer_uses; // by agent
     order::Carrier exits;                       // what the threads knew that have exited
     std::vector<const void *> acquired_maps;    // by fence.proxy.tensormap
-    std::vector<RegisterCount> registers;       // of each warp; empty: none has asked
 
     bool exited() const { return unfinished == 0; }
 };

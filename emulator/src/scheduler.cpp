@@ -62,9 +62,9 @@ bool can_run(const Cta &cta) { return !cta.run_queue.empty(); }
 Cta *next_cta(const Cluster &cluster, int last) {
     const int count = static_cast<int>(cluster.ctas.size());
     const int step = policy().thread == Pick::NEWEST ? count - 1 : 1;
-    for (int i = 1, rank = (last + step) % count; i <= count; ++i, rank = (rank + step) % count)
-        if (can_run(*cluster.ctas[rank]))
-            return cluster.ctas[rank].get();
+    for (int i = 1; i <= count; ++i)
+        if (Cta *cta = cluster.ctas[(last + i * step) % count].get(); can_run(*cta))
+            return cta;
     return nullptr;
 }
 

@@ -62,7 +62,7 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     meeting.leaving = std::popcount(call.mask & ~exited);
     meeting.next();
     if ((call.mask | exited) == ~0u)
-        accesses_warp_met(*thread.cta, thread.warp());
+        accesses_warp_met(warp_of(thread));
     meeting.waiting.wake_all();
 }
 
