@@ -117,7 +117,6 @@ struct NamedBarrier : Phases {
     int expected = 0;  // as given by the first thread of this phase; 0: none has come yet
     Site site{};       // of the first thread of this phase
     int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
-    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of each warp, that have arrived
 };
 
 // What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
@@ -151,7 +150,8 @@ struct AlignedCall {
 };
 
 struct Warp {
-    std::uint32_t exited = 0; // lanes; also those that the CTA does not have
+    std::uint32_t exited = 0;                   // lanes; also those that the CTA does not have
+    std::uint32_t arrived[NAMED_BARRIERS] = {}; // lanes, in the phase of each named barrier
     std::vector<std::unique_ptr<Rendezvous>> meetings;
     // Of the .aligned instructions, which each lane has to execute in the same order, those that
     // some lane has not executed yet, and the number of the first of them.
