@@ -130,7 +130,7 @@ void close(OpenAccesses &warp) {
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
                  std::uintptr_t pc) {
     const std::uint32_t number = instruction_number(pc, is_write, bytes);
-    OpenAccesses &warp = thread.cta->accesses[static_cast<std::size_t>(thread.warp())];
+    OpenAccesses &warp = thread.cta->warps[std::size_t(thread.warp())].accesses;
     if (number >= warp.open.size())
         warp.open.resize(instructions.size());
     OpenInstruction &open = warp.open[number];
@@ -145,7 +145,7 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     group.offsets[thread.lane()] = offset;
 }
 
-void accesses_warp_met(Cta &cta, int warp) { close(cta.accesses[static_cast<std::size_t>(warp)]); }
+void accesses_warp_met(Warp &warp) { close(warp.accesses); }
 
 void bank_reset() {
     instructions.clear();

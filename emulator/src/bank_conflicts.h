@@ -12,7 +12,7 @@
 
 namespace emulator {
 
-struct Cta;
+struct Warp;
 struct Thread;
 
 // What the lanes of a warp touched at once.
@@ -45,7 +45,7 @@ void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is
 
 // The lanes of a warp have synchronised (a barrier, a warp function, the end of the CTA): their
 // accesses before that are grouped by the order in which each lane made them.
-void accesses_warp_met(Cta &cta, int warp);
+void accesses_warp_met(Warp &warp);
 
 // Shared-memory accesses of one line of source, over all warps.
 struct AccessSite : emulator_access_site {

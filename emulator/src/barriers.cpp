@@ -11,9 +11,6 @@ namespace {
 
 constexpr int ALL = ALL_THREADS; // NamedBarrier::expected
 
-// Of a warp, those that have not exited.
-std::uint32_t live_lanes(const Cta &cta, int warp) { return ~cta.warps[std::size_t(warp)].exited; }
-
 // The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
 void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
     std::uint32_t waiting[LARGEST_BLOCK / WARP_LANES] = {};
@@ -25,9 +22,9 @@ void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
         add(*thread);
     if (last != nullptr)
         add(*last);
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        if (waiting[warp] != 0 && waiting[warp] == live_lanes(cta, warp))
-            accesses_warp_met(cta, warp);
+    for (std::size_t i = 0; i < cta.warps.size(); ++i)
+        if (waiting[i] != 0 && waiting[i] == ~cta.warps[i].exited)
+            accesses_warp_met(cta.warps[i]);
 }
 
 void end_phase(Phases &phases) {
@@ -47,35 +44,36 @@ void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &d
 }
 
 // Whether lanes of the warp have come and none is missing.
-bool has_arrived(const Cta &cta, const NamedBarrier &barrier, int warp) {
-    const std::uint32_t lanes = barrier.lanes[warp];
-    return lanes != 0 && (live_lanes(cta, warp) & ~lanes) == 0;
+bool has_arrived(const Warp &warp, int id) {
+    return warp.arrived[id] != 0 && (warp.arrived[id] | warp.exited) == WHOLE_WARP;
 }
 
 // The threads that count as arrived, and those that the phase waits for.
 struct Progress {
     int arrived = 0, needed = 0;
 };
-Progress progress_of(const Cta &cta, const NamedBarrier &barrier) {
+Progress progress_of(const Cta &cta, int id) {
     Progress sum;
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
-        sum.arrived += has_arrived(cta, barrier, warp) ? WARP_LANES : 0;
-        sum.needed += live_lanes(cta, warp) != 0 ? WARP_LANES : 0;
+    for (const Warp &warp : cta.warps) {
+        sum.arrived += has_arrived(warp, id) ? WARP_LANES : 0;
+        sum.needed += warp.exited != WHOLE_WARP ? WARP_LANES : 0;
     }
-    return {sum.arrived, barrier.expected == ALL ? sum.needed : barrier.expected};
+    const int expected = cta.barriers[id].expected;
+    return {sum.arrived, expected == ALL ? sum.needed : expected};
 }
 
 // Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
 // nullptr if one exits.
-void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
-    const auto [arrived, needed] = progress_of(cta, barrier);
+void complete_if_full(Cta &cta, int id, const Thread *last) {
+    const auto [arrived, needed] = progress_of(cta, id);
     if (arrived == 0 || arrived < needed)
         return;
+    NamedBarrier &barrier = cta.barriers[id];
     tell_warps_met(cta, barrier.waiting, last);
     barrier.expected = 0;
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        if (has_arrived(cta, barrier, warp))
-            barrier.lanes[warp] = 0;
+    for (Warp &warp : cta.warps)
+        if (has_arrived(warp, id))
+            warp.arrived[id] = 0;
     end_phase(barrier);
 }
 
@@ -84,7 +82,7 @@ std::string count_name(int expected) {
 }
 
 // A call on a named barrier begins. `what`: of an .aligned one; else nullptr.
-NamedBarrier &called(const char *what, int id, int threads, Site where) {
+void begin_call(const char *what, int id, int threads, Site where) {
     Cta &cta = *current->cta;
     const int most = static_cast<int>(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
@@ -98,14 +96,14 @@ NamedBarrier &called(const char *what, int id, int threads, Site where) {
     if (what != nullptr)
         warp_aligned(what, where);
     schedule_point();
-    return cta.barriers[id];
 }
 
 // Counts the current thread in, and its vote.
-void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote = false) {
+void arrive(int id, int expected, Site where, bool vote = false) {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
-    const int warp = thread.warp();
+    NamedBarrier &barrier = cta.barriers[id];
+    Warp &warp = cta.warps[std::size_t(thread.warp())];
     const int whole = static_cast<int>(cta.warps.size()) * WARP_LANES;
     if (expected == ALL && barrier.expected == whole) {
         expected = whole; // the same count
@@ -127,34 +125,34 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote =
                     id),
              {note_at(thread, where, "arrived here")});
     const std::uint32_t own = 1u << thread.lane();
-    if ((barrier.lanes[warp] & own) != 0)
+    if ((warp.arrived[id] & own) != 0)
         fail(Mistake::MISUSE,
              format("warp %d arrives a second time in one phase of barrier %d, which waits for %s",
-                    warp, id, count_name(barrier.expected).c_str()),
+                    thread.warp(), id, count_name(barrier.expected).c_str()),
              where, "arrived again here");
     order::release(barrier.carrier(barrier.phase));
     barrier.votes[barrier.phase % 2] += vote;
-    barrier.lanes[warp] |= own;
-    if (has_arrived(cta, barrier, warp))
-        complete_if_full(cta, barrier, &thread);
+    warp.arrived[id] |= own;
+    if (has_arrived(warp, id))
+        complete_if_full(cta, id, &thread);
 }
 
 std::string describe(const Cta &cta, int id) {
-    const NamedBarrier &barrier = cta.barriers[id];
-    const auto [arrived, needed] = progress_of(cta, barrier);
+    const auto [arrived, needed] = progress_of(cta, id);
     std::string text = format("barrier %d: %d of %d threads have arrived", id, arrived, needed);
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        if (barrier.lanes[warp] != 0 && !has_arrived(cta, barrier, warp))
-            text += format(", and of warp %d lanes 0x%08x", warp, barrier.lanes[warp]);
+    for (std::size_t i = 0; i < cta.warps.size(); ++i)
+        if (cta.warps[i].arrived[id] != 0 && !has_arrived(cta.warps[i], id))
+            text += format(", and of warp %zu lanes 0x%08x", i, cta.warps[i].arrived[id]);
     return text;
 }
 
 // Returns the votes of the phase.
 int sync(const char *what, int id, int expected, Site where, bool vote = false) {
-    NamedBarrier &barrier = called(what, id, expected, where);
-    const Cta &cta = *current->cta;
+    begin_call(what, id, expected, where);
+    Cta &cta = *current->cta;
+    NamedBarrier &barrier = cta.barriers[id];
     const std::uint64_t phase = barrier.phase;
-    arrive(barrier, id, expected, where, vote);
+    arrive(id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
     return barrier.votes[phase % 2];
 }
@@ -174,8 +172,8 @@ void named_barrier_sync(int id, int threads, Site where, bool aligned) {
 }
 
 void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
-    NamedBarrier &barrier = called(aligned ? "a named barrier" : nullptr, id, threads, where);
-    arrive(barrier, id, threads, where);
+    begin_call(aligned ? "a named barrier" : nullptr, id, threads, where);
+    arrive(id, threads, where);
     schedule_point();
 }
 
@@ -219,9 +217,9 @@ void cluster_wait(Site where, bool aligned) {
 }
 
 void barriers_thread_exits(Cta &cta) {
-    for (NamedBarrier &barrier : cta.barriers)
-        if (barrier.expected != 0)
-            complete_if_full(cta, barrier, nullptr);
+    for (int id = 0; id < NAMED_BARRIERS; ++id)
+        if (cta.barriers[id].expected != 0)
+            complete_if_full(cta, id, nullptr);
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts

@@ -5,6 +5,7 @@
 #include "emulator/runtime.h"
 #include "strictness.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace emulator {
@@ -42,39 +43,25 @@ void sleep() { schedule_point(); }
 
 // ---------------------------------------------------------------------------- atomics
 
-namespace {
-
-// The CTA of the cluster in whose shared memory the address is; nullptr for none.
-Cta *cta_with(const void *address) {
-    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
-        if (cta->shared.contains(address))
-            return cta.get();
-    return nullptr;
-}
-
-void check_alignment(const void *address, std::size_t bytes, Site where) {
+void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
+                 void (*change)(void *word, const void *context), const void *context, Site where) {
+    schedule_point();
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
         fail(Mistake::ADDRESS,
              format("an atomic access of %zu bytes at %p, which is not aligned to them", bytes,
                     address),
              where, "accessed it here");
-}
-
-} // namespace
-
-void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
-                 void (*change)(void *word, const void *context), const void *context, Site where) {
-    schedule_point();
-    check_alignment(address, bytes, where);
-    Cta *const cta = cta_with(address);
-    if (cta == nullptr)
-        check_global(address, bytes, "an atomic access", where);
     const CellAccess access{touch != Touch::READ, where, Strength::ATOMIC, scope,
                             touch == Touch::CHANGE};
-    if (cta != nullptr)
-        access_shared(*cta, cta->shared.offset_of(address), bytes, access);
-    else
+    const auto &ctas = current_cluster->ctas;
+    const auto cta = std::ranges::find_if(
+        ctas, [address](const auto &one) { return one->shared.contains(address); });
+    if (cta != ctas.end()) {
+        access_shared(**cta, (*cta)->shared.offset_of(address), bytes, access);
+    } else {
+        check_global(address, bytes, "an atomic access", where);
         access_global(address, bytes, access);
+    }
     const bool changes = touch == Touch::CHANGE, both = order == Order::ACQ_REL;
     // A relaxed access may belong to a fence. Approximate: the read of a relaxed change needs no
     // fence after it, as in CUDA's own examples.

@@ -6,6 +6,7 @@
 #include "emulator/runtime.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace emulator {
@@ -53,17 +54,14 @@ void output_written(const Thread &thread, const void *address, std::size_t bytes
                                  where};
     if (writers.empty() || writers.back() != writer)
         writers.push_back(writer);
-    const auto from = written.begin() + std::ptrdiff_t(begin);
-    const auto to =
-        from + std::ptrdiff_t(std::min((bytes + ELEMENT - 1) / ELEMENT, written.size() - begin));
-    const auto again = std::find_if(from, to, [](std::uint32_t number) { return number != 0; });
-    if (again != to)
-        fail(Mistake::HAZARD,
-             format("the launch writes the output at offset %td twice",
-                    (again - written.begin()) * std::ptrdiff_t(ELEMENT)),
-             {note_of(writer, "wrote it here"),
-              note_of(writers[*again - 1], "had written it here")});
-    std::fill(from, to, static_cast<std::uint32_t>(writers.size()));
+    const std::size_t end = std::min(begin + (bytes + ELEMENT - 1) / ELEMENT, written.size());
+    for (std::size_t element = begin; element < end; ++element) {
+        if (const std::uint32_t before = std::exchange(written[element], writers.size()))
+            fail(Mistake::HAZARD,
+                 format("the launch writes the output at offset %zu twice", element * ELEMENT),
+                 {note_of(writer, "wrote it here"),
+                  note_of(writers[before - 1], "had written it here")});
+    }
 }
 
 // ---------------------------------------------------------------------------- steps

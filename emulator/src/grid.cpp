@@ -87,7 +87,6 @@ void make_cta(Cta &cta, const Grid &grid) {
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
     if (threads % WARP_LANES != 0)
         cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
-    cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     cta.shared.create(cta, grid.dynamic_shared);
     for (int number = 0; number < threads; ++number)
@@ -150,10 +149,9 @@ bool begin_cluster() {
 // The current cluster's threads have exited.
 void end_cluster() {
     complete_all();
-    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
-        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
-            accesses_warp_met(*cta, static_cast<int>(warp));
-    }
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+        for (Warp &warp : cta->warps)
+            accesses_warp_met(warp);
     current_slot()->reset();
     const auto other = std::find_if(running.rbegin(), running.rend(), is_begun);
     current_cluster = other != running.rend() ? other->get() : nullptr;
@@ -247,13 +245,12 @@ void fail_with_deadlock(const Cluster &cluster) {
         for (const Group &group : waiting_in(*cta))
             notes.push_back(note_on(group, *cta));
         if (cta->exited())
-            notes.push_back({format("CTA %d has exited", cta->rank), "", 0});
+            notes.push_back({format("CTA %d has exited", cta->rank)});
     }
     const auto idle = std::count(running.begin(), running.end(), nullptr);
     if (const int others = static_cast<int>(running.size() - idle) - 1; others > 0)
         notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
-                                clusters_in_grid - clusters_begun),
-                         "", 0});
+                                clusters_in_grid - clusters_begun)});
     fail(Mistake::DEADLOCK,
          !anything_pending() ? "no thread can go on and nothing is in flight"
                              : "no thread can go on, and nothing in flight can complete",
@@ -263,8 +260,6 @@ void fail_with_deadlock(const Cluster &cluster) {
 // ----------------------------------------------------------------------------
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
-    if (current_cluster != nullptr)
-        fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
     counts_reset();
     report_faults();
     bank_reset();
@@ -284,7 +279,6 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
         end_cluster();
     }
     order::end_work();
-    kernel_body = nullptr;
 }
 
 } // namespace emulator

@@ -117,7 +117,6 @@ struct NamedBarrier : Phases {
     int expected = 0;  // as given by the first thread of this phase; 0: none has come yet
     Site site{};       // of the first thread of this phase
     int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
-    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of each warp, that have arrived
 };
 
 // What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
@@ -135,6 +134,13 @@ struct Rendezvous : Phases {
     void *argument[WARP_LANES] = {};
 };
 
+// What a warp has asked setmaxnreg for.
+struct RegisterCount {
+    int count = 0; // 0: it has not asked
+    int changes = 0;
+    Site site{};
+};
+
 // An .aligned instruction of a warp.
 struct AlignedCall {
     const char *what;
@@ -144,12 +150,15 @@ struct AlignedCall {
 };
 
 struct Warp {
-    std::uint32_t exited = 0; // lanes; also those that the CTA does not have
+    std::uint32_t exited = 0;                   // lanes; also those that the CTA does not have
+    std::uint32_t arrived[NAMED_BARRIERS] = {}; // lanes, in the phase of each named barrier
     std::vector<std::unique_ptr<Rendezvous>> meetings;
     // Of the .aligned instructions, which each lane has to execute in the same order, those that
     // some lane has not executed yet, and the number of the first of them.
     std::vector<AlignedCall> aligned;
     std::uint64_t first_aligned = 0;
+    OpenAccesses accesses;
+    RegisterCount registers;
 };
 
 // The last use of a CTA's shared memory by an agent of another CTA.
@@ -159,13 +168,6 @@ struct PeerUse {
     Site site{};
 
     static constexpr std::uint64_t NEVER = ~std::uint64_t(0);
-};
-
-// What a warp has asked setmaxnreg for.
-struct RegisterCount {
-    int count = 0; // 0: it has not asked
-    int changes = 0;
-    Site site{};
 };
 
 struct Mbarriers; // mbarrier.cpp
@@ -178,7 +180,6 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
-    std::vector<OpenAccesses> accesses;   // the same
     std::shared_ptr<Mbarriers> mbarriers; // nullptr: there has been none
     std::vector<Warpgroup> warpgroups;    // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
@@ -188,7 +189,6 @@ struct Cta {
     std::map<std::uint32_t, PeerUse> peer_uses; // by agent
     order::Carrier exits;                       // what the threads knew that have exited
     std::vector<const void *> acquired_maps;    // by fence.proxy.tensormap
-    std::vector<RegisterCount> registers;       // of each warp; empty: none has asked
 
     bool exited() const { return unfinished == 0; }
 };
@@ -294,8 +294,6 @@ void let_others_run();
 void may_spin(const void *address, Origin where);
 // The thread writes memory that others may read: if it was in such a loop, that has ended.
 void spinning_thread_writes(Thread &thread);
-// Threads that have timed out may be waiting for this.
-void something_happened();
 
 // The running agent uses the shared memory of another CTA of the cluster: a thread of `cta` must be
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.

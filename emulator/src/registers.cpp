@@ -17,8 +17,8 @@ int pool = REGISTERS;
 // At least, of all warps: one that has not asked yet may ask for the fewest.
 int registers_held(const Cta &cta) {
     int sum = 0;
-    for (const RegisterCount &warp : cta.registers)
-        sum += std::max(warp.count, FEWEST) * WARP_LANES;
+    for (const Warp &warp : cta.warps)
+        sum += std::max(warp.registers.count, FEWEST) * WARP_LANES;
     return sum;
 }
 
@@ -40,8 +40,7 @@ void setmaxnreg(bool more, int registers, Site where) {
     if (current->lane() != 0)
         return;
     Cta &cta = *current->cta;
-    cta.registers.resize(cta.warps.size());
-    RegisterCount &warp = cta.registers[std::size_t(current->warp())];
+    RegisterCount &warp = cta.warps[std::size_t(current->warp())].registers;
     warp = {registers, warp.changes + 1, where};
     if (more && registers_held(cta) > pool)
         fail(Mistake::DEADLOCK,
@@ -53,8 +52,9 @@ void setmaxnreg(bool more, int registers, Site where) {
 
 void check_register_changes(const Cta &cta) {
     constexpr std::size_t GROUP = WARPGROUP_LANES / WARP_LANES;
-    for (std::size_t i = 0; i < cta.registers.size(); ++i) {
-        const RegisterCount &first = cta.registers[i / GROUP * GROUP], &warp = cta.registers[i];
+    for (std::size_t i = 0; i < cta.warps.size(); ++i) {
+        const RegisterCount &first = cta.warps[i / GROUP * GROUP].registers;
+        const RegisterCount &warp = cta.warps[i].registers;
         if (warp.changes != first.changes || warp.count != first.count)
             fail(Mistake::MISUSE,
                  format("setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d "

@@ -180,8 +180,12 @@ Place parse_place(const std::string &line) {
     return {line.substr(begin, colon - begin), std::atoi(line.c_str() + colon + 1)};
 }
 
+// Neither the emulator's, nor of common/, nor the system's.
 bool is_kernel_source(const Place &place) {
-    return place.line > 0 && !is_ours(place.file) && !place.file.starts_with("/usr/include") &&
+    for (const char *folder : {"common/", "emulator/include/", "emulator/src/"})
+        if (place.file.find(folder) != std::string::npos)
+            return false;
+    return place.line > 0 && !place.file.starts_with("/usr/include") &&
            !place.file.starts_with("/usr/lib");
 }
 
@@ -211,13 +215,6 @@ void ask(std::span<const std::uintptr_t> pcs, std::vector<Place> &places) {
 }
 
 } // namespace
-
-bool is_ours(const std::string &file) {
-    for (const char *folder : {"common/", "emulator/include/", "emulator/src/"})
-        if (file.find(folder) != std::string::npos)
-            return true;
-    return false;
-}
 
 std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs) {
     constexpr std::size_t MOST_AT_ONCE = 4096; // on one command line

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <span>
 #include <utility>
@@ -100,13 +99,9 @@ static cudaError_t answer(int *to, int value) {
 }
 
 cudaError_t cudaGetDevice(int *device) { return answer(device, 0); }
-
 cudaError_t cudaGetDeviceCount(int *count) { return answer(count, 1); }
-
 cudaError_t cudaRuntimeGetVersion(int *version) { return answer(version, 0); }
-
 cudaError_t cudaDriverGetVersion(int *version) { return answer(version, 0); }
-
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
@@ -176,6 +171,9 @@ namespace emulator {
 namespace {
 
 cudaError_t last_error = cudaSuccess;
+
+// Remembers an error for cudaGetLastError.
+cudaError_t failed(cudaError_t error) { return last_error = error; }
 
 // What cudaFuncSetAttribute allowed.
 struct Allowed {
@@ -266,13 +264,11 @@ std::pair<cudaError_t, std::string> verdict_on(const cudaLaunchConfig_t &config,
 
 } // namespace
 
-int failed(int error) {
-    last_error = cudaError_t(error);
-    return error;
-}
-
-int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
-                  void (*call)(const void *context), const void *context, std::size_t bytes) {
+cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
+                          void (*call)(const void *context), const void *context,
+                          std::size_t bytes) {
+    if (current_cluster != nullptr) // before the kernel is called for its bounds
+        fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
     KernelBounds bounds;
     if (translated_program)
         bounds = bounds_of_kernel(call, context);
@@ -293,21 +289,22 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     return cudaSuccess;
 }
 
-int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config) {
+cudaError_t most_active_clusters(int *clusters, const void *kernel,
+                                 const cudaLaunchConfig_st &config) {
     const dim3 cluster = cluster_of(config, {});
     const cudaError_t status = verdict_on(config, kernel, cluster, {}).first;
     *clusters = status == cudaSuccess ? std::max(1, int(MULTIPROCESSORS / volume(cluster))) : 0;
     return status == cudaErrorInvalidClusterSize ? failed(status) : cudaSuccess;
 }
 
-int unknown_kernel(const char *call) {
+cudaError_t unknown_kernel(const char *call) {
     say("launch", format("%s fails with cudaErrorNotSupported: it gets a kernel's address without "
                          "its type: write <<<>>> or cudaLaunchKernelEx",
                          call));
     return failed(cudaErrorNotSupported);
 }
 
-int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
+cudaError_t blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
     *blocks = 0;
     if (threads < 1 || threads > LARGEST_BLOCK)
         return failed(cudaErrorInvalidValue);
@@ -326,18 +323,16 @@ cudaError_t cudaPeekAtLastError() { return emulator::last_error; }
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
     using namespace emulator;
     const std::size_t most = card().largest_shared();
-    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
-        return cudaSuccess;
     if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
         allowed_by_kernel[kernel].large_cluster = value != 0;
     } else if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
                std::size_t(value) <= most) {
         allowed_by_kernel[kernel].dynamic_shared = std::size_t(value);
-    } else {
+    } else if (attribute != cudaFuncAttributePreferredSharedMemoryCarveout) {
         say("runtime", format("cudaFuncSetAttribute fails: attribute %d, value %d; a CTA has at "
                               "most %zu bytes of shared memory",
                               int(attribute), value, most));
-        return cudaError_t(failed(cudaErrorInvalidValue));
+        return failed(cudaErrorInvalidValue);
     }
     return cudaSuccess;
 }
@@ -359,8 +354,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
-    static std::deque<CUstream_st> streams;
-    *stream = &streams.emplace_back();
+    *stream = new CUstream_st{};
     emulator::order::stream_created(*stream, flags == cudaStreamNonBlocking);
     return cudaSuccess;
 }
@@ -380,8 +374,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) {
-    return cudaStreamCreate(stream);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int) {
+    return cudaStreamCreateWithFlags(stream, flags);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
@@ -432,9 +426,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 
 static cudaError_t allocate(void **memory, size_t bytes, emulator::Kind kind) {
     *memory = emulator::global_allocate(bytes, kind);
-    return *memory != nullptr || bytes == 0
-               ? cudaSuccess
-               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+    return *memory != nullptr || bytes == 0 ? cudaSuccess
+                                            : emulator::failed(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
@@ -445,12 +438,12 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes) {
     return allocate(memory, bytes, emulator::Kind::PAGE_LOCKED);
 }
 
-int emulator::allocate_managed(void **memory, std::size_t bytes) {
-    return allocate(memory, bytes, Kind::MANAGED);
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned) {
+    return allocate(memory, bytes, emulator::Kind::MANAGED);
 }
 
 // A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
-static void access_on(cudaStream_t stream, const void *to, const void *from, size_t bytes) {
+static void access_on(const void *stream, const void *to, const void *from, size_t bytes) {
     using namespace emulator;
     const auto access = [bytes](const void *memory, bool is_write) {
         if (memory != nullptr &&
@@ -484,7 +477,7 @@ static cudaError_t checked(const char *call, const std::string &why) {
         return cudaSuccess;
     emulator::say("runtime", emulator::format("%s fails with cudaErrorInvalidValue: it %s", call,
                                               why.c_str()));
-    return cudaError_t(emulator::failed(cudaErrorInvalidValue));
+    return emulator::failed(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaFree(void *memory) {
@@ -497,7 +490,9 @@ cudaError_t cudaFree(void *memory) {
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 
-int emulator::too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size) {
+cudaError_t emulator::check_symbol(std::size_t offset, std::size_t bytes, std::size_t size) {
+    if (offset <= size && bytes <= size - offset)
+        return cudaSuccess;
     return checked("a copy of a symbol", format("touches %zu bytes at offset %zu of a variable of "
                                                 "%zu bytes",
                                                 bytes, offset, size));
@@ -593,7 +588,5 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigne
 }
 
 void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
-    emulator::order::begin_on(stream, false);
-    emulator::access_global(begin, bytes, {true, emulator::Site{}});
-    emulator::order::end_work();
+    access_on(stream, begin, nullptr, bytes);
 }

@@ -24,6 +24,9 @@ bool leave_cta = false;     // a thread lets others go first
 int time_outs_in_a_row = 0; // of waits, while nothing else happened
 constexpr int MOST_TIME_OUTS = 1000;
 
+// Threads that have timed out may be waiting for this.
+void something_happened() { time_outs_in_a_row = 0; }
+
 // Reads in a loop, of one address:
 constexpr int FREE_READS = 2;  // before a loop is assumed,
 constexpr int MOST_READS = 64; // while other threads go first; later the thread waits
@@ -59,9 +62,9 @@ bool can_run(const Cta &cta) { return !cta.run_queue.empty(); }
 Cta *next_cta(const Cluster &cluster, int last) {
     const int count = static_cast<int>(cluster.ctas.size());
     const int step = policy().thread == Pick::NEWEST ? count - 1 : 1;
-    for (int i = 1, rank = (last + step) % count; i <= count; ++i, rank = (rank + step) % count)
-        if (can_run(*cluster.ctas[rank]))
-            return cluster.ctas[rank].get();
+    for (int i = 1; i <= count; ++i)
+        if (Cta *cta = cluster.ctas[(last + i * step) % count].get(); can_run(*cta))
+            return cta;
     return nullptr;
 }
 
@@ -130,7 +133,7 @@ Thread &next_thread() {
             return take_thread(*cta);
         }
         if (complete_one())
-            time_outs_in_a_row = 0;
+            something_happened();
         else if (!time_out_waits(cluster))
             fail_with_deadlock(cluster);
     }
@@ -161,7 +164,7 @@ void step_back() {
 } // namespace
 
 void run_threads() {
-    time_outs_in_a_row = 0;
+    something_happened();
     const int ranks = static_cast<int>(current_cluster->ctas.size());
     last_rank = policy().thread == Pick::NEWEST ? ranks - 1 : 0;
     do
@@ -183,8 +186,6 @@ void leave_for_good() {
     fiber_switch(own, host);
     std::abort(); // no thread that has exited is picked
 }
-
-void something_happened() { time_outs_in_a_row = 0; }
 
 void WaitQueue::wake_all() {
     something_happened();

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <span>
 
 namespace emulator {
 
@@ -60,7 +61,7 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     meeting.leaving = std::popcount(call.mask & ~exited);
     meeting.next();
     if ((call.mask | exited) == ~0u)
-        accesses_warp_met(*thread.cta, thread.warp());
+        accesses_warp_met(warp_of(thread));
     meeting.waiting.wake_all();
 }
 
@@ -173,16 +174,16 @@ constexpr std::uint32_t (*COMBINE[])(std::uint32_t, std::uint32_t) = {
     [](std::uint32_t a, std::uint32_t b) { return std::uint32_t(std::max(int(a), int(b))); }};
 
 void reduce(void **arguments) {
-    ReducedLane *lanes[WARP_LANES];
-    int count = 0;
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (arguments[lane] != nullptr)
-            lanes[count++] = static_cast<ReducedLane *>(arguments[lane]);
-    std::uint32_t &result = lanes[0]->value;
-    for (int i = 1; i < count; ++i)
-        result = COMBINE[static_cast<int>(lanes[i]->how)](result, lanes[i]->value);
-    for (int i = 1; i < count; ++i)
-        lanes[i]->value = result;
+    const std::span lanes(reinterpret_cast<ReducedLane **>(arguments), WARP_LANES);
+    ReducedLane *first = nullptr;
+    for (ReducedLane *lane : lanes)
+        if (first == nullptr)
+            first = lane;
+        else if (lane != nullptr)
+            first->value = COMBINE[static_cast<int>(lane->how)](first->value, lane->value);
+    for (ReducedLane *lane : lanes)
+        if (lane != nullptr)
+            lane->value = first->value;
 }
 
 // Whether a thread that has exited had come further than the line of an .aligned instruction that

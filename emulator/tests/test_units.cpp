@@ -347,7 +347,6 @@ void check_mistakes() {
     const auto in_cluster = [](int ctas, int threads, void (*body)()) {
         return [=] { run_kernel(ctas, threads, body); };
     };
-    expect_mistake("misuse", "from a kernel", in_cluster(1, 1, [] { run_kernel(1, 1, [] {}); }));
     expect_mistake("address", "CTA 1 through a plain pointer",
                    in_cluster(2, 1, write_peers_memory));
     expect_mistake("address", "v98: ", in_cluster(1, 1, [] {

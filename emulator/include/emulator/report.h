@@ -42,7 +42,7 @@ struct Origin {
 // A further line of a report: what, and the line of source it happened at, if known.
 struct Note {
     std::string text;
-    std::string file; // empty: unknown
+    std::string file{}; // empty: unknown
     int line = 0;
 };
 
@@ -55,9 +55,6 @@ struct Place {
     std::string file;
     int line = 0;
 };
-
-// Whether a file is the emulator's or of common/: no kernel's.
-bool is_ours(const std::string &file);
 
 // Where machine code came from: of the inlined calls at pc the innermost one that is not ours. It
 // asks addr2line, which comes with the compiler; without it the line is 0.

@@ -3,6 +3,8 @@
 
 #include "emulator/site.h"
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -11,32 +13,26 @@ struct cudaLaunchConfig_st;
 namespace emulator {
 
 // Runs the kernel over the launch's grid, each thread calling call(context), if CUDA would start
-// it; returns a cudaError_t. `kernel` tells which one it is. The context, of `bytes`, holds its
-// parameters.
-int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
-                  void (*call)(const void *context), const void *context, std::size_t bytes);
+// it. `kernel` tells which one it is. The context, of `bytes`, holds its parameters.
+cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
+                          void (*call)(const void *context), const void *context,
+                          std::size_t bytes);
 
-// How many clusters as configured are resident at once, 0 if none fits; returns a cudaError_t.
-int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config);
+// How many clusters as configured are resident at once, 0 if none fits.
+cudaError_t most_active_clusters(int *clusters, const void *kernel,
+                                 const cudaLaunchConfig_st &config);
 
 // Multiprocessors of the emulated device: as many clusters of one CTA are resident at once.
 constexpr int MULTIPROCESSORS = 4;
 
-// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor; returns a
-// cudaError_t.
-int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
+// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor.
+cudaError_t blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
 
-// A copy to or from a variable of `size` bytes fails.
-int too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
+// Whether a copy to or from a variable of `size` bytes stays inside of it.
+cudaError_t check_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
 
-// cudaMallocManaged.
-int allocate_managed(void **memory, std::size_t bytes);
-
-// A launch by a kernel's address alone, whose parameters are not known: says so; returns an error.
-int unknown_kernel(const char *call);
-
-// Remembers an error for cudaGetLastError, and returns it.
-int failed(int error);
+// A launch by a kernel's address alone, whose parameters are not known: says so, and fails.
+cudaError_t unknown_kernel(const char *call);
 
 // The shared address of an object in the current CTA's shared memory; fails with ADDRESS for
 // anything else. (cvta.to.shared)

@@ -204,24 +204,24 @@ inline unsigned __float2uint_rz(float value) { return unsigned(value); }
 inline float __int2float_rn(int value) { return float(value); }
 inline float __uint2float_rn(unsigned value) { return float(value); }
 
-// The smaller and the larger one.
-inline int min(int a, int b) { return b < a ? b : a; }
-inline int max(int a, int b) { return a < b ? b : a; }
-inline unsigned min(unsigned a, unsigned b) { return b < a ? b : a; }
-inline unsigned max(unsigned a, unsigned b) { return a < b ? b : a; }
-inline long long min(long long a, long long b) { return b < a ? b : a; }
-inline long long max(long long a, long long b) { return a < b ? b : a; }
-inline float min(float a, float b) { return std::fmin(a, b); }
-inline float max(float a, float b) { return std::fmax(a, b); }
-template <std::integral A, std::integral B>
+// The smaller and the larger one, of two numbers of any types.
+template <typename A, typename B>
+requires std::is_arithmetic_v<decltype(A() + B())>
 constexpr auto min(A a, B b) {
-    using Both = std::common_type_t<A, B>;
-    return Both(b) < Both(a) ? Both(b) : Both(a);
+    using Both = decltype(a + b);
+    if constexpr (std::floating_point<Both>)
+        return std::fmin(Both(a), Both(b));
+    else
+        return Both(b) < Both(a) ? Both(b) : Both(a);
 }
-template <std::integral A, std::integral B>
+template <typename A, typename B>
+requires std::is_arithmetic_v<decltype(A() + B())>
 constexpr auto max(A a, B b) {
-    using Both = std::common_type_t<A, B>;
-    return Both(a) < Both(b) ? Both(b) : Both(a);
+    using Both = decltype(a + b);
+    if constexpr (std::floating_point<Both>)
+        return std::fmax(Both(a), Both(b));
+    else
+        return Both(a) < Both(b) ? Both(b) : Both(a);
 }
 
 // ---------------------------------------------------------------------------- launches
@@ -263,6 +263,23 @@ struct PointerTo {
     PointerTo(T **address) : address(reinterpret_cast<void **>(address)) {}
 };
 
+// A kernel and what it is called with.
+template <typename... Parameters>
+struct KernelCall {
+    void (*kernel)(Parameters...);
+    std::tuple<Parameters...> parameters;
+
+    // Calls it with a copy of the parameters. The copy is not a kernel's memory access: the hooks
+    // of accesses.cpp must not see it.
+    template <std::size_t... INDEX>
+    __attribute__((no_sanitize("thread"))) void call(std::index_sequence<INDEX...>) const {
+        kernel(std::get<INDEX>(parameters)...);
+    }
+    __attribute__((no_sanitize("thread"))) static void call(const void *self) {
+        static_cast<const KernelCall *>(self)->call(std::index_sequence_for<Parameters...>());
+    }
+};
+
 } // namespace emulator
 
 // The C functions, for typed pointers; host memory, and memory that both see.
@@ -279,7 +296,7 @@ inline cudaError_t cudaHostAlloc(emulator::PointerTo memory, size_t bytes, unsig
     return cudaMallocHost(memory.address, bytes);
 }
 inline cudaError_t cudaMallocManaged(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
-    return cudaError_t(emulator::allocate_managed(memory.address, bytes));
+    return cudaMallocManaged(memory.address, bytes);
 }
 template <typename... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
@@ -302,9 +319,8 @@ cudaError_t cudaGetSymbolAddress(void **address, T &symbol) {
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-    if (offset > sizeof(T) || bytes > sizeof(T) - offset)
-        return cudaError_t(emulator::too_long_for_symbol(offset, bytes, sizeof(T)));
-    return cudaMemcpy((char *)(&symbol) + offset, from, bytes, kind);
+    const cudaError_t error = emulator::check_symbol(offset, bytes, sizeof(T));
+    return error ? error : cudaMemcpy((char *)(&symbol) + offset, from, bytes, kind);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
@@ -314,54 +330,32 @@ cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, s
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-    if (offset > sizeof(T) || bytes > sizeof(T) - offset)
-        return cudaError_t(emulator::too_long_for_symbol(offset, bytes, sizeof(T)));
-    return cudaMemcpy(to, (const char *)(&symbol) + offset, bytes, kind);
+    const cudaError_t error = emulator::check_symbol(offset, bytes, sizeof(T));
+    return error ? error : cudaMemcpy(to, (const char *)(&symbol) + offset, bytes, kind);
 }
 
 // How many CTAs of the kernel fit on a multiprocessor by their threads and shared memory.
 template <typename... Parameters>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(Parameters...),
                                                           int threads, size_t shared) {
-    return cudaError_t(emulator::blocks_per_multiprocessor(blocks, threads, shared));
+    return emulator::blocks_per_multiprocessor(blocks, threads, shared);
 }
 template <typename... Parameters>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, void (*kernel)(Parameters...),
                                                size_t shared = 0, int limit = 0) {
     *block = limit > 0 ? limit : 1024;
-    const int error = emulator::blocks_per_multiprocessor(grid, *block, shared);
+    const cudaError_t error = emulator::blocks_per_multiprocessor(grid, *block, shared);
     *grid *= emulator::MULTIPROCESSORS;
-    return cudaError_t(error);
+    return error;
 }
 
 // How many clusters of the launch can be resident at once.
 template <typename... Parameters>
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*kernel)(Parameters...),
                                            const cudaLaunchConfig_t *config) {
-    return cudaError_t(
-        emulator::most_active_clusters(clusters, reinterpret_cast<const void *>(kernel), *config));
+    return emulator::most_active_clusters(clusters, reinterpret_cast<const void *>(kernel),
+                                          *config);
 }
-
-namespace emulator {
-
-// A kernel and what it is called with.
-template <typename... Parameters>
-struct KernelCall {
-    void (*kernel)(Parameters...);
-    std::tuple<Parameters...> parameters;
-
-    // Calls it with a copy of the parameters. The copy is not a kernel's memory access: the hooks
-    // of accesses.cpp must not see it.
-    template <std::size_t... INDEX>
-    __attribute__((no_sanitize("thread"))) void call(std::index_sequence<INDEX...>) const {
-        kernel(std::get<INDEX>(parameters)...);
-    }
-    __attribute__((no_sanitize("thread"))) static void call(const void *self) {
-        static_cast<const KernelCall *>(self)->call(std::index_sequence_for<Parameters...>());
-    }
-};
-
-} // namespace emulator
 
 // Runs the kernel over the whole grid before it returns. Each thread gets its own parameters.
 template <typename... Parameters, typename... Arguments>
@@ -369,8 +363,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
                                Arguments &&...arguments) {
     using Call = emulator::KernelCall<Parameters...>;
     const Call call{kernel, {std::forward<Arguments>(arguments)...}};
-    return cudaError_t(emulator::launch_kernel(*config, reinterpret_cast<const void *>(kernel),
-                                               Call::call, &call, sizeof call));
+    return emulator::launch_kernel(*config, reinterpret_cast<const void *>(kernel), Call::call,
+                                   &call, sizeof call);
 }
 
 namespace emulator {
@@ -396,7 +390,7 @@ cudaError_t launch_by_addresses(void (*kernel)(Parameters...), const cudaLaunchC
     }                                                                                              \
     inline cudaError_t name(const void *, dim3, dim3, void **, size_t = 0,                         \
                             cudaStream_t = nullptr) {                                              \
-        return cudaError_t(emulator::unknown_kernel(#name));                                       \
+        return emulator::unknown_kernel(#name);                                                    \
     }
 EMULATOR_LAUNCH(cudaLaunchKernel)
 EMULATOR_LAUNCH(cudaLaunchCooperativeKernel)

@@ -136,8 +136,9 @@ enum cudaMemcpyKind {
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream);
-/* Host memory. */
+/* Host memory, and memory that both see. */
 cudaError_t cudaMallocHost(void **memory, size_t bytes);
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned int flags EMULATOR_DEFAULT(0));
 cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,

@@ -14,6 +14,44 @@
 
 #include <array>
 
+namespace emulator::wmma {
+
+// All lanes of the warp call `what`, and the address and the distance of rows are multiples of 32
+// and of 16 bytes, as the manual requires.
+inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
+                         Site where) {
+    warp_together(
+        what, nullptr, [](void **) {}, where);
+    const char *const wrong = std::uintptr_t(address) % 32 != 0 ? "a 32-byte aligned address"
+                              : stride_bytes % 16 != 0 ? "rows a multiple of 16 bytes apart"
+                                                       : nullptr;
+    if (wrong != nullptr)
+        fail(Mistake::MISUSE, format("%s needs %s", what, wrong), {note_at(where, "called here")});
+}
+
+// Where element i of a lane is in the matrix, which is B or not.
+template <bool IS_B, typename T>
+T &element(T *matrix, int i, unsigned stride, bool rows) {
+    const int lane = int(threadIdx.x) % 32;
+    int row = lane / 4 + i / 2 % 2 * 8, column = lane % 4 * 2 + i % 2 + i / 4 * 8;
+    if (IS_B) {
+        row = lane % 4 * 2 + i % 2 + i / 2 % 2 * 8;
+        column = lane / 4 + i / 4 * 8;
+    }
+    return rows ? matrix[row * stride + column] : matrix[column * stride + row];
+}
+
+// Loads a lane's elements.
+template <bool IS_B, typename T, typename Fragment>
+void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
+    check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
+    const MatrixRead reading;
+    for (int i = 0; i < fragment.num_elements; ++i)
+        fragment.x[i] = element<IS_B>(matrix, i, stride, rows);
+}
+
+} // namespace emulator::wmma
+
 namespace nvcuda::wmma {
 
 struct matrix_a {};
@@ -46,59 +84,18 @@ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T &valu
         element = value;
 }
 
-} // namespace nvcuda::wmma
-
-namespace emulator::wmma {
-
-// All lanes of the warp call `what`, and the address and the distance of rows are multiples of 32
-// and of 16 bytes, as the manual requires.
-inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
-                         Site where) {
-    warp_together(
-        what, nullptr, [](void **) {}, where);
-    const char *const wrong = std::uintptr_t(address) % 32 != 0 ? "a 32-byte aligned address"
-                              : stride_bytes % 16 != 0 ? "rows a multiple of 16 bytes apart"
-                                                       : nullptr;
-    if (wrong != nullptr)
-        fail(Mistake::MISUSE, format("%s needs %s", what, wrong), {note_at(where, "called here")});
-}
-
-// Where element i of a lane is in the matrix.
-template <typename Use, typename T>
-T &element(T *matrix, int i, unsigned stride, bool rows) {
-    const int lane = int(threadIdx.x) % 32;
-    int row = lane / 4 + i / 2 % 2 * 8, column = lane % 4 * 2 + i % 2 + i / 4 * 8;
-    if (std::is_same_v<Use, nvcuda::wmma::matrix_b>) {
-        row = lane % 4 * 2 + i % 2 + i / 2 % 2 * 8;
-        column = lane / 4 + i / 4 * 8;
-    }
-    return rows ? matrix[row * stride + column] : matrix[column * stride + row];
-}
-
-// Loads a lane's elements.
-template <typename Use, typename T, typename Fragment>
-void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
-    check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
-    const MatrixRead reading;
-    for (int i = 0; i < fragment.num_elements; ++i)
-        fragment.x[i] = element<Use>(matrix, i, stride, rows);
-}
-
-} // namespace emulator::wmma
-
-namespace nvcuda::wmma {
-
 // Loads an operand, whose layout is part of its type, or an accumulator; stride is in elements. The
 // whole warp calls it.
 template <typename Use, typename T, typename Layout>
 void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T *matrix,
                       unsigned stride, EMULATOR_SITE) {
-    emulator::wmma::load<Use>(fragment, matrix, stride, std::is_same_v<Layout, row_major>, where);
+    emulator::wmma::load<std::is_same_v<Use, matrix_b>>(fragment, matrix, stride,
+                                                        std::is_same_v<Layout, row_major>, where);
 }
 template <typename T>
 void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix, unsigned stride,
                       layout_t layout, EMULATOR_SITE) {
-    emulator::wmma::load<accumulator>(fragment, matrix, stride, layout == mem_row_major, where);
+    emulator::wmma::load<false>(fragment, matrix, stride, layout == mem_row_major, where);
 }
 
 // Stores an accumulator.
@@ -107,8 +104,7 @@ void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsig
                        layout_t layout, EMULATOR_SITE) {
     emulator::wmma::check_access("store_matrix_sync", matrix, stride * sizeof(T), where);
     for (int i = 0; i < fragment.num_elements; ++i)
-        emulator::wmma::element<accumulator>(matrix, i, stride, layout == mem_row_major) =
-            fragment.x[i];
+        emulator::wmma::element<false>(matrix, i, stride, layout == mem_row_major) = fragment.x[i];
 }
 
 // d = a * b + c, with sums in the accumulators' type; the whole warp calls it.

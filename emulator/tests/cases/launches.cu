@@ -8,6 +8,7 @@
 // expect empty: wrong, says InvalidValue: a grid of 1 x 0 x 1
 // expect bounds: wrong, says InvalidValue: a block of 256 threads, .* allow 128
 // expect dynamic: wrong, says 65536 bytes of dynamic shared memory, and the kernel may have 49152
+// expect nested: misuse, says a kernel is launched from a kernel
 // expect largest, cluster_of_16 fixed, dynamic fixed: silent
 #include "common.h"
 __global__ void first(int *given, int *g) { // lets the second begin
@@ -35,6 +36,7 @@ __global__ void second(int *given, int *constant, int *g, int *out, How how) {
 __global__ void k(int *out) {
     if (threadIdx.x == 7 && blockIdx.x == 0 && blockIdx.y == 0) out[0] = 7;
 }
+__global__ void nested(int *out) { k<<<1, 1>>>(out); }
 __global__ void __launch_bounds__(128) bounded(int *out) { out[0] = 7; }
 __global__ void needs_64_kb(int *out) {
     extern __shared__ int memory[];
@@ -59,6 +61,7 @@ int main(int, char **argv) {
         cudaFuncSetAttribute(needs_64_kb, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
     }
     if (how == "cluster_of_16") error = launch_with(16, dim3(16), 32, k, out);
+    if (how == "nested") nested<<<1, 32>>>(out);
     if (how == "bounds") bounded<<<1, 256>>>(out);
     if (how == "dynamic") needs_64_kb<<<1, 1, 64 * 1024>>>(out);
     CHECK(error == cudaSuccess && cudaGetLastError() == cudaSuccess);
