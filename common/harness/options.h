@@ -53,6 +53,7 @@ typedef struct options {
     bool is_default;    /* neither the shape nor the policy was given */
     int first_order;    /* of policy all: the fixed policies before it are left out */
     int random_orders;  /* of all policies, after the fixed ones: their seeds begin at `seed` */
+    bool alone;         /* without a second opinion */
     bool help;
 } options;
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/beside.h"
 #include "harness/machine.h"
@@ -48,11 +49,12 @@ static void measure_and_report(workload *workload, const options *o, verificatio
 }
 
 /* A default run: its own shape, and trials at others before it. The emulator takes one processor:
- * the later trials run beside the rest. */
+ * another process, beside this one, takes trials from the last one on. */
 typedef struct shapes {
     program *program;
     options trial[MOST_TRIALS];
-    size_t count, apart;              /* the trials from `apart` on are beside */
+    size_t count;
+    int untaken;                      /* a pipe with a byte for each of them */
     char text[MOST_TRIALS * 40 + 64]; /* the trials, for the report */
     beside beside;
 } shapes;
@@ -94,37 +96,17 @@ static bool run_shape(program *program, const options *o, const shapes *shapes) 
     return verification_right(&verification);
 }
 
-static bool run_trials(const shapes *shapes, size_t begin, size_t end) {
+static bool run_trials(const shapes *shapes, bool from_the_last) {
     bool right = true;
-    for (size_t i = begin; i < end && right; ++i) {
-        right = run_shape(shapes->program, &shapes->trial[i], NULL);
+    char byte;
+    for (size_t i = 0; right && read(shapes->untaken, &byte, 1) == 1; ++i) {
+        const size_t number = from_the_last ? shapes->count - 1 - i : i;
+        right = run_shape(shapes->program, &shapes->trial[number], NULL);
     }
     return right;
 }
 
-static bool run_apart(void *context) {
-    const shapes *shapes = context;
-    return run_trials(shapes, shapes->apart, shapes->count);
-}
-
-static double multiply_adds(const options *o) {
-    return (double)o->m * o->n * (o->k > 0 ? o->k : 1) * (double)machine_orders(o);
-}
-
-/* Two parts of about the same work. Most mistakes show in the first trials, which are the quickest:
- * they stay here. */
-static void divide(shapes *shapes, const options *reported) {
-    double here = multiply_adds(reported), apart = 0;
-    for (size_t i = 0; i < shapes->count; ++i) {
-        here += multiply_adds(&shapes->trial[i]);
-    }
-    shapes->apart = shapes->count;
-    while (shapes->apart > 1 && apart < here) {
-        const double next = multiply_adds(&shapes->trial[--shapes->apart]);
-        apart += next;
-        here -= next;
-    }
-}
+static bool run_apart(void *context) { return run_trials(context, true); }
 
 static void name_trials(shapes *shapes) {
     size_t used = 0;
@@ -142,16 +124,32 @@ static void name_trials(shapes *shapes) {
     }
 }
 
+/* A pipe from which that many bytes can be read, by whoever comes first. */
+static int pipe_of(size_t bytes) {
+    static const char some[MOST_TRIALS];
+    int ends[2];
+    if (pipe(ends) != 0 || write(ends[1], some, bytes) != (ssize_t)bytes) {
+        end_with(STATUS_FAILED, "cannot fill a pipe with %zu bytes: %s", bytes, strerror(errno));
+    }
+    close(ends[1]);
+    return ends[0];
+}
+
+/* Which trials a process takes depends on time, but not what is reported: each stops at a mistake,
+ * and what this one finds comes first. */
 static bool run_shapes(program *program, const options *o) {
     static shapes shapes; /* too large for the stack */
     shapes = (struct shapes){.program = program};
     shapes.count = machine_trials(program->step, program->device.info.sms, o, shapes.trial);
-    if (shapes.count > 0) {
-        name_trials(&shapes);
-        divide(&shapes, o);
-        beside_start(&shapes.beside, run_apart, &shapes);
+    if (shapes.count == 0) {
+        return run_shape(program, o, &shapes);
     }
-    return run_trials(&shapes, 0, shapes.apart) && run_shape(program, o, &shapes);
+    name_trials(&shapes);
+    shapes.untaken = pipe_of(shapes.count);
+    beside_start(&shapes.beside, run_apart, &shapes);
+    const bool right = run_trials(&shapes, false) && run_shape(program, o, &shapes);
+    close(shapes.untaken);
+    return right;
 }
 
 /* where: "", or which line of --runs has these arguments. */

@@ -57,13 +57,15 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
         add(&list, TILE + 1, TILE + RAGGED_N + 3, 2 * tile_k + RAGGED_K - 1);
     }
     add(&list, TILE, (sms + 1) * TILE, around); /* more tiles than CTAs, and an odd one last */
-    /* Each kernel, twice: its tiles in two rows and columns at least, of k-tiles that are enough to
-     * be cut in parts. */
+    /* Each kernel, and some twice: its tiles in two rows and columns at least, of k-tiles that are
+     * enough to be cut in parts. The operands are the same: one other product of them is enough. */
     for (int kernel = 1; kernel <= step->kernels && kernel <= MOST_KERNELS; ++kernel) {
         add(&list, TILE + RAGGED_M, TILE + RAGGED_N, 8 * tile_k - RAGGED_K);
-        list.trial[list.count - 1].kernel = kernel;
-        list.trial[list.count - 1].first_order = 1; /* the first is tried at the shapes above */
-        list.trial[list.count - 1].random_orders = 1;
+        options *trial = &list.trial[list.count - 1];
+        trial->kernel = kernel;
+        trial->first_order = 1; /* the first is tried at the shapes above */
+        trial->random_orders = kernel % 2 == 0;
+        trial->alone = kernel > 1;
     }
     return list.count;
 }
