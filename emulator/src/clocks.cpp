@@ -7,7 +7,7 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t MEMORY = 256;      // joins that are remembered
+constexpr std::size_t MEMORY = 256;     // joins that are remembered
 constexpr std::size_t MOST_STAMPS = 12; // of a clock, before they go into a base of its own
 constexpr std::size_t FEW_AGENTS = 4;
 
