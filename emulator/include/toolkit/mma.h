@@ -3,7 +3,7 @@
 //
 // CUDA does not specify which lane holds which element. Here, as on compute capability 8.0 and
 // later, it is mma.sync's layout, and mma_sync() is two mma.sync side by side. Loads and stores are
-// each lane's own accesses, one element at a time.
+// each lane's own accesses, one element at a time; inlined, so that reports name the kernel's line.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -43,7 +43,8 @@ T &element(T *matrix, int i, unsigned stride, bool rows) {
 
 // Loads a lane's elements.
 template <bool IS_B, typename T, typename Fragment>
-void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
+__forceinline__ void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows,
+                          Site where) {
     check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
     const MatrixRead reading;
     for (int i = 0; i < fragment.num_elements; ++i)
@@ -87,21 +88,21 @@ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T &valu
 // Loads an operand, whose layout is part of its type, or an accumulator; stride is in elements. The
 // whole warp calls it.
 template <typename Use, typename T, typename Layout>
-void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T *matrix,
-                      unsigned stride, EMULATOR_SITE) {
+__forceinline__ void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment,
+                                      const T *matrix, unsigned stride, EMULATOR_SITE) {
     emulator::wmma::load<std::is_same_v<Use, matrix_b>>(fragment, matrix, stride,
                                                         std::is_same_v<Layout, row_major>, where);
 }
 template <typename T>
-void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix, unsigned stride,
-                      layout_t layout, EMULATOR_SITE) {
+__forceinline__ void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix,
+                                      unsigned stride, layout_t layout, EMULATOR_SITE) {
     emulator::wmma::load<false>(fragment, matrix, stride, layout == mem_row_major, where);
 }
 
 // Stores an accumulator.
 template <typename T>
-void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsigned stride,
-                       layout_t layout, EMULATOR_SITE) {
+__forceinline__ void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment,
+                                       unsigned stride, layout_t layout, EMULATOR_SITE) {
     emulator::wmma::check_access("store_matrix_sync", matrix, stride * sizeof(T), where);
     for (int i = 0; i < fragment.num_elements; ++i)
         emulator::wmma::element<false>(matrix, i, stride, layout == mem_row_major) = fragment.x[i];
