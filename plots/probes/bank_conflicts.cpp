@@ -4,7 +4,7 @@
 // touched.
 #include "probe.cuh"
 
-#include "accesses.h"
+#include "bank_conflicts.h"
 #include "step.h"
 
 constexpr unsigned LINE_BYTES = 128; // all banks once

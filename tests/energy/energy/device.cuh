@@ -3,7 +3,7 @@
 
 #include "device/shared_memory.cuh"
 #include "device/tma.cuh"
-#include "counts.h"
+#include "machine.h"
 #include "emulator/tensor_core.h"
 
 // It has no clock: it is always late enough. Nor has it policies of the L2.
