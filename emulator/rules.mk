@@ -2,6 +2,7 @@
 # Makefile beside this file and by the one of the tree; paths are from the folder above this one.
 
 CXX := g++
+OBJCOPY := objcopy
 # A new compiler's new warning must not stop a reader: warnings are errors only under STRICT=1.
 WERROR := $(if $(filter 1,$(STRICT)),-Werror)
 WARN := -Wall -Wextra $(WERROR)
@@ -56,7 +57,7 @@ $(EMULATOR_OBJECTS): $(BUILD)/emulator/src/%.o: $$(EMULATOR_SOURCES_$$*) $(BUILD
 # linker would take those for the emulator's, too.
 $(EMULATOR): $(EMULATOR_OBJECTS)
 	$(Q)ld -r --force-group-allocation -o $@.o $^
-	$(Q)objcopy -w -L '_ZNSt*' -L '_ZNKSt*' -L '_ZSt*' -L '_ZZNSt*' $@.o; rm -f $@; ar rcs $@ $@.o
+	$(Q)$(OBJCOPY) -w -L '_ZNSt*' -L '_ZNKSt*' -L '_ZSt*' -L '_ZZNSt*' $@.o && rm -f $@ && ar rcs $@ $@.o
 
 # Tests see the private headers too. -no-pie: fixed addresses, so that addr2line finds the lines of a
 # report's addresses. They call what a compiler would: inline functions that it instruments here

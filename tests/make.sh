@@ -276,7 +276,7 @@ done
 exit 0
 EOF
 chmod +x $work/compiler
-quick="EMULATE=1 BUILD=$work/quick CC=$work/compiler CXX=$work/compiler"
+quick="EMULATE=1 BUILD=$work/quick CC=$work/compiler CXX=$work/compiler OBJCOPY=true"
 on_terminal step N=7 "$quick"
 says "make step shows on a terminal how far the build is" "12/[0-9]+"
 is "the last step of a build is the number of its steps" "see $work/out" \

@@ -1,9 +1,9 @@
 // WMMA: matrices of 16 x 16 that belong to a warp, fp16 in, fp32 or fp16 sums. (CUDA C++
 // Programming Guide: Warp Matrix Functions.)
 //
-// CUDA does not specify which lane holds which element. Here, as on compute capability 8.0 and
-// later, it is mma.sync's layout, and mma_sync() is two mma.sync side by side. Loads and stores are
-// each lane's own accesses, one element at a time; inlined, so that reports name the kernel's line.
+// CUDA does not specify which lane holds which element. Here it is mma.sync's layout, as on compute
+// capability 8.0 and later, and mma_sync() is two mma.sync side by side. Loads and stores are each
+// lane's own accesses, inlined: reports name the kernel's line.
 #pragma once
 
 #include <cuda_fp16.h>
