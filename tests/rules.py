@@ -99,7 +99,7 @@ SOURCES = (
 # Device headers that hold a list alone.
 LISTS = {"tile_family.cuh"}
 # Lines of a folder, the emulator's without its tests: these figures only go down.
-LINES = {"emulator": 13146, "emulator/tests": 2883}
+LINES = {"emulator": 13145, "emulator/tests": 2883}
 EMULATOR = "emulator/include/**/* emulator/src/* emulator/translate/*"
 # What no line of these files says.
 ABSENT = (

@@ -127,8 +127,6 @@ bool global_access(const Thread &thread, const Access &access) {
     return true;
 }
 
-// ----------------------------------------------------------------------------
-
 // The thread's own stack: from what runs now upwards.
 bool is_on_own_stack(const void *address) {
     const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
