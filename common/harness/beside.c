@@ -22,33 +22,33 @@ static void show(const held *held) {
 
 /* It ends without atexit's functions, which are for the end of the program, and if the program
  * ends. */
-static _Noreturn void run_held(const beside *beside) {
+static _Noreturn void run_held(const beside *beside, bool (*run)(void *), void *context) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     redirect(&beside->held[0]);
     redirect(&beside->held[1]);
     progress_silence();
-    const bool right = beside->run(beside->context);
+    const bool right = run(context);
     _exit(output_end(right ? STATUS_VERIFIED : STATUS_FAILED));
 }
 
 void beside_start(beside *beside, bool (*run)(void *), void *context) {
-    *beside = (struct beside){run, context, {{stdout, tmpfile()}, {stderr, tmpfile()}}, -1};
+    *beside = (struct beside){{{stdout, tmpfile()}, {stderr, tmpfile()}}, -1};
     fflush(stdout); /* or both processes would print what it holds */
     if (beside->held[0].file != NULL && beside->held[1].file != NULL) {
         beside->process = fork();
     }
     if (beside->process == 0) {
-        run_held(beside);
+        run_held(beside, run, context);
     }
 }
 
-bool beside_end(const beside *beside) {
+void beside_end(const beside *beside) {
     int status;
-    if (beside->process < 0) { /* no other process could be had */
-        return beside->run(beside->context);
+    if (beside->process < 0) {
+        return;
     }
     if (waitpid(beside->process, &status, 0) != beside->process) {
-        return false;
+        end_with(STATUS_FAILED, "cannot wait for process %d", (int)beside->process);
     }
     show(&beside->held[0]);
     show(&beside->held[1]);
@@ -58,5 +58,4 @@ bool beside_end(const beside *beside) {
     if (WEXITSTATUS(status) != STATUS_VERIFIED) {
         exit(output_end(WEXITSTATUS(status)));
     }
-    return true;
 }

@@ -11,15 +11,13 @@ typedef struct held {
 } held;
 
 typedef struct beside {
-    bool (*run)(void *context);
-    void *context;
     held held[2];
-    pid_t process; /* negative: there is none, and beside_end() runs it */
+    pid_t process; /* negative: none could be had */
 } beside;
 
 /* Begins run(context), whose output is held back. It ends with this process. */
 void beside_start(beside *beside, bool (*run)(void *context), void *context);
 
-/* Waits for its end and prints what it printed. True if it is right; else it ends the program as it
- * ended its process. */
-bool beside_end(const beside *beside);
+/* Waits for its end and prints what it printed. Ends the program as it ended, unless it was right.
+ */
+void beside_end(const beside *beside);

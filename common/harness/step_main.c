@@ -81,7 +81,7 @@ static bool run_shape(program *program, const options *o, const shapes *shapes) 
     verify_before_timing(&workload, o, &verification);
     const bool right = verification_right(&verification);
     if (has_trials && right) {
-        (void)beside_end(&shapes->beside); /* ends the program if a trial is wrong */
+        beside_end(&shapes->beside); /* and the program, if a trial is wrong */
     }
     if (has_trials || (shapes == NULL && !right)) {
         report_print_setup(stdout, &report);
@@ -136,7 +136,7 @@ static int pipe_of(size_t bytes) {
 }
 
 /* Which trials a process takes depends on time, but not what is reported: each stops at a mistake,
- * and what this one finds comes first. */
+ * and what this one finds comes first. Without another process this one takes all. */
 static bool run_shapes(program *program, const options *o) {
     static shapes shapes; /* too large for the stack */
     shapes = (struct shapes){.program = program};
