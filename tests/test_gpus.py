@@ -186,7 +186,7 @@ def bars(_folder):
         f"{protocol} on {cards}": figures
         for protocol in ("burst", "sustained")
         for cards, figures in (
-            ("2 cards of H200", (1.034, 1.02)),
+            ("2 cards of H200", (1.034, 1.01)),
             ("1 card of H100", (1.029, 1.005)),
         )
     }
