@@ -193,7 +193,7 @@ ifeq ($(BELOW),)
 	@echo 'There is nothing below $(RUNG): it is the first rung.'
 else
 	@echo '$(BELOW) -> $(RUNG)'
-	@$(PYTHON) tests/diff_budget.py $(RUNG) 2>/dev/null || : # without Python there is no count
+	@$(PYTHON) -m book.pages.changes $(RUNG) 2>/dev/null || : # without Python there is no count
 	@sed '/^#include/,$$d' $(call source_of,$(RUNG))
 	@rm -rf $(BUILD)/diff; for file in $(DIFF_FILES); do \
 	    mkdir -p $(BUILD)/diff/$${file%/*}; \
@@ -212,7 +212,7 @@ standalone: $(RUNG:%=$(BUILD)/standalone/%.cu)
 	@for file in $^; do sed -n "s|^//     nvcc|$$file: nvcc|p" $$file; done
 
 diffstat:
-	@$(PYTHON) tests/diff_budget.py --table
+	@$(PYTHON) -m book.pages.changes
 
 # The idea is the string after the rung's own name in its step record.
 list:

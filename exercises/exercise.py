@@ -18,8 +18,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from tools.planted_bugs import Pair, read_bugs
-
+from exercises.planted_bugs import Pair, read_bugs
 from exercises.table import EXERCISES, Fill, Find, Predict
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,7 +18,7 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
 # make exercise, try, hint, solution: N= and E= choose the exercise.
-ask_exercise = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
+ask_exercise = $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
 TRIED = $(if $(EMULATED),,--gpu)
 exercise hint:
 	@$(call ask_exercise,$@)

@@ -2,8 +2,7 @@
 """What a rung changes is the lesson: it must stay short, and so must a rung. And a rung says what it
 is in several places, which must agree: in its first line, and in its step record.
 
-Without an argument this is a test. With --table it prints the figures (`make diffstat`), with a rung's
-name those of that rung (`make diff`). The opening comment doesn't count.
+The opening comment doesn't count. `make diffstat` prints the figures.
 """
 
 import sys
@@ -35,35 +34,6 @@ LONGER = {
 }
 
 
-def measure():
-    """One (rung, lines, (removed, added)) per rung; None instead for the first of a track."""
-    found = rungs.find()
-    rows = []
-    for rung in found.values():
-        if rung.below and rung.below not in found:
-            sys.exit(f"not ok - {rung.name} grows from {rung.below}: there is no such rung")
-        paths = (found[rung.below].path, rung.path) if rung.below else ()
-        difference = changes.changed_lines(*(path.read_text() for path in paths)) if paths else None
-        rows.append((rung, len(rung.path.read_text().splitlines()), difference))
-    return rows
-
-
-def print_table(rows):
-    print(f"{'rung':<6}{'from':<6}{'lines':>6}{'removed':>9}{'added':>7}{'changed':>9}")
-    for rung, lines, difference in rows:
-        name, note = rung.name, ""
-        if name in EXCEPTIONS:
-            note = f"  excepted: {EXCEPTIONS[name]}"
-        elif sum(difference or ()) > MAX_CHANGED:
-            note = f"  over the limit of {MAX_CHANGED}"
-        if lines > MAX_LINES:
-            why = f": {LONGER[name][1]}" if name in LONGER else ""
-            note += f"  longer than {MAX_LINES} lines{why}"
-        removed, added, both = (*difference, sum(difference)) if difference else "---"
-        print(f"{name:<6}{rung.below or '-':<6}{lines:>6}{removed:>9}{added:>7}{both:>9}{note}")
-    print(f"changed: lines below the opening comment, at most {MAX_CHANGED}")
-
-
 def contradiction(rung, usual):
     """In what the first line and the step record differ, or nothing. `usual` is the rung numbered
     below: only one that grows from another says so, and in both: "v09, from v07: an idea."."""
@@ -93,11 +63,4 @@ def test(rows):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--table"]:
-        print_table(measure())
-    elif not sys.argv[1:]:
-        sys.exit(test(measure()))
-    elif chosen := [difference for rung, _, difference in measure() if [rung.name] == sys.argv[1:]]:
-        print("{} lines removed, {} added below the opening comment".format(*chosen[0]))
-    else:
-        sys.exit("usage: diff_budget.py [--table | RUNG]")
+    sys.exit(test(changes.of_rungs()))

@@ -28,7 +28,8 @@ from pathlib import Path
 
 from tools import FULL, case, emulated, exit_status, in_parallel, planted_reports
 from tools.emulated import BUILD, FIXED_POLICIES, JOBS, NOTHING, ROOT
-from tools.planted_bugs import (
+
+from exercises.planted_bugs import (
     Bug,
     Misfit,
     Pair,

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from tools import FULL, in_parallel
 from tools.emulated import BUILD, JOBS, ROOT, case, exit_status, rungs
-from tools.planted_bugs import read_bugs
 
 from exercises import exercise, new
+from exercises.planted_bugs import read_bugs
 from exercises.table import EXERCISES, Fill, Find, Predict
 
 KINDS = re.compile(r"\b(deadlock|hazard|race|misuse|lifetime|address): ")

@@ -14,11 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import made_sweeps, planted_bugs, planted_reports, stored
+from tools import made_sweeps, planted_reports, stored
 from tools.emulated import ROOT, case, exit_status
 
 from bench import markdown
 from bench.records import recorded
+from exercises import planted_bugs
 from notes.tools import notes_tables, quantities, readings
 
 # --- expressions ----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What changed between two files, side by side, with the changed words marked.
 
-A word is what `make diff` takes for one. Blanks and line ends are kept but never compared: words
+As a program it counts what each rung changes, or one (`make diffstat`, `make diff`). A word is what `make diff` takes for one. Blanks and line ends are kept but never compared: words
 that only moved to another column or line are no change.
 """
 
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from bench import rungs
 
 WORD = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.]")
 CONTEXT = 3  # unchanged lines that are shown before and after a change
@@ -202,3 +205,30 @@ def marks_of(words, common):
             marks.setdefault(word.line, []).append((word.begin, word.end))
         last = word if changed else None
     return marks
+
+
+def of_rungs():
+    """[(rung, lines of its file, (removed, added) since the rung below)]; None of a track's first."""
+    found = rungs.find()
+    text = {rung.name: rung.path.read_text(encoding="utf-8") for rung in found.values()}
+    return [
+        (rung, text[name].count("\n"), rung.below and changed_lines(text[rung.below], text[name]))
+        for name, rung in found.items()
+    ]
+
+
+def main(names):
+    """Prints the counts of all rungs, or of one."""
+    if names:
+        counts = next(changed for rung, _, changed in of_rungs() if [rung.name] == names)
+        print("{} lines removed, {} added below the opening comment".format(*counts))
+        return
+    print(f"{'rung':<6}{'from':<6}{'lines':>6}{'removed':>9}{'added':>7}{'changed':>9}")
+    for rung, lines, counts in of_rungs():
+        removed, added, both = (*counts, sum(counts)) if counts else "---"
+        print(f"{rung.name:<6}{rung.below or '-':<6}{lines:>6}{removed:>9}{added:>7}{both:>9}")
+    print("changed: lines below the opening comment")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

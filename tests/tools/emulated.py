@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
+from exercises.planted_bugs import KINDS, SEVERAL_TILES
+
 FIXED_POLICIES = ("eager", "lazy")
-KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
 NOTHING = ""  # what a run finds that ends well
 NOT_BUILT = "not built"
 
@@ -27,7 +28,6 @@ STANDALONE_TRIED = re.search(
     r"(?m)^STANDALONE_TRIED := (.*)$", (ROOT / "make" / "tests.mk").read_text()
 )[1].split()
 MULTIPROCESSORS = 4  # of the emulated device
-SEVERAL_TILES = "several tiles per CTA"
 LONG_ROWS = "rows that TMA does not take"
 
 # ---------------------------------------------------------------- rungs and their shapes
@@ -60,10 +60,6 @@ def rungs() -> dict[str, Path]:
 
 
 @cache
-def source_of(rung: str) -> str:
-    return rungs()[rung].read_text()
-
-
 def constant(source: str, name: str, default: int = 1) -> int:
     """The value of a rung's `constexpr int NAME = 128;`."""
     found = re.search(rf"^constexpr int {name} = (\d+);", source, re.MULTILINE)

@@ -19,7 +19,8 @@ import sys
 from dataclasses import dataclass, field
 
 from tools import BUILD, JOBS, ROOT, have_nvcc
-from tools.planted_bugs import Hunk, Misfit, changed
+
+from exercises.planted_bugs import Hunk, Misfit, changed
 
 LIST = ROOT / "planted" / "faults.txt"
 HOUSE = BUILD / "faults"

@@ -15,7 +15,8 @@ from functools import cache
 from itertools import takewhile
 
 from tools.emulated import ROOT
-from tools.planted_bugs import Hunk, Pair, side
+
+from exercises.planted_bugs import Hunk, Pair, side
 
 REPORTS = ROOT / "planted" / "reports"
 LONGEST = 14  # lines of a report that are kept

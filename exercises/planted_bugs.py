@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
-from tools import emulated
-
-BUGS = emulated.ROOT / "planted" / "bugs.txt"
+ROOT = Path(__file__).resolve().parent.parent
+BUGS = ROOT / "planted" / "bugs.txt"
+KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")  # of reports
+SEVERAL_TILES = "several tiles per CTA"  # the shape at which bugs are tried, if they name none
 
 # Calls that order something. What a rung of tomorrow calls is in here as far as one can foresee.
 SYNCHRONISES = re.compile(
@@ -17,6 +19,12 @@ SYNCHRONISES = re.compile(
     r"|wait_for_launch_before|launch_dependents|count_arrival)"
     r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
 )
+
+
+def source_of(rung: str) -> str:
+    """The text of a rung."""
+    return next((ROOT / "steps").glob(f"{rung}_*.cu")).read_text(encoding="utf-8")
+
 
 Hunk = list[str]  # the lines of one place, marked as in a diff
 
@@ -59,7 +67,7 @@ class Bug:
     kinds: list[str] = field(default_factory=list)
     some_seeds: bool = False  # are enough to find it
     not_by_default: str = ""  # why the default run does not find it
-    edge: str = emulated.SEVERAL_TILES  # the shape that it runs at
+    edge: str = SEVERAL_TILES  # the shape that it runs at
     card: str = ""  # the compute capability that it runs on; empty: the emulator's own
     section: str = ""  # of bugs.txt
     changes: dict[str, list[Hunk]] = field(default_factory=dict)  # by rung
@@ -96,7 +104,7 @@ def parse(text: str) -> list[Bug]:
         elif word == "in":
             hunks = [[]]
             bugs[-1].changes.update(dict.fromkeys(rest.split(), hunks))
-        elif word == "found as" and set(rest.split()) <= set(emulated.KINDS):
+        elif word == "found as" and set(rest.split()) <= set(KINDS):
             bugs[-1].kinds = rest.split()
         elif word in FLAGS:
             setattr(bugs[-1], FLAGS[word], True)
@@ -139,12 +147,12 @@ class Pair:
 
     @cached_property
     def places(self) -> list[int]:
-        return places_of(self.hunks, emulated.source_of(self.rung))
+        return places_of(self.hunks, source_of(self.rung))
 
     @property
     def source(self) -> str:
         """The changed rung."""
-        return changed(self.hunks, emulated.source_of(self.rung))
+        return changed(self.hunks, source_of(self.rung))
 
     @property
     def gone(self) -> set[int]:
