@@ -257,8 +257,7 @@ ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
 endif
 
 notes:
-	@$(PYTHON) -m notes.tools.notes_tables $(ARGS)
-	@$(PYTHON) -m notes.tools.readme_table $(filter --check,$(ARGS))
+	@$(PYTHON) -m notes.tools.fill $(ARGS)
 
 book: $(BUILD)/venv/book.stamp
 	@$(BUILD)/venv/bin/python -m book.make_book --out $(BUILD)/book $(ARGS)

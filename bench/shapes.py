@@ -8,7 +8,7 @@ from decimal import Context, Decimal, localcontext
 from functools import cache
 
 from bench.process import UsageError
-from bench.records.vocabulary import FP8, MOVES, MOVING, PRODUCTS
+from bench.results import FP8, MOVES, MOVING, PRODUCTS
 
 DEFAULT_SIZE = 8192
 DEFAULT_MOVED_SIZE = 32768

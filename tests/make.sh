@@ -125,7 +125,7 @@ sanitize 7 CUDA_HOME=$tools|compute-sanitizer --tool
 energy|-m bench.energy.measure --program $work/plan/energy/parts
 record|-m bench.record *\$
 plots|-m plots.plot
-notes|-m notes.tools.notes_tables
+notes|-m notes.tools.fill
 test|^bash tests/run.sh
 format|/clang-format -i
 clean|^rm -rf $work/plan\$
