@@ -1,7 +1,8 @@
 """Tables of recorded runs in Markdown, and what was measured on what, when.
 
-A table is rows of texts, its heads first. Its runs are {shape: {GPU: its runs, one of each card}}, the
-home GPU first. Rates are those of the first card, ratios the medians of all.
+A table is rows of texts, its heads first; a cell is a figure of a program in some runs. The runs of a
+table are {shape: {GPU: its runs, one of each card}}, the home GPU first: rates are those of the first
+card, ratios the medians of all.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ import json
 import math
 import re
 from collections import defaultdict
-from functools import partial
 from pathlib import Path
-from statistics import NormalDist, median
+from statistics import NormalDist, geometric_mean, median
 
 from bench import results, rungs, shapes
-from bench.energy import budget
-from bench.results import CONTENDERS, EARLY, HOME, Spread, is_rival, is_variant, short_name, slug
+from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
+from notes.tools.figures import DASH, algorithms, figure_of, markdown, write_as
 
 # The names of the files, in the order in which they answer.
 ORDER = (
@@ -26,17 +26,84 @@ ORDER = (
     *("f02-burst", "f03-burst", "f-shapes", "f-rivals", "f08-sustained", "f08-width"),
     *("f-variants", "choice", "variants", "short-variants", "counters", "judged"),
 )
+CUBE = (results.SIZE,) * 3
 SHAPES = {
-    results.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
+    results.PRODUCTS: ((4096,) * 3, CUBE, (81920, 256, 256)),
     results.MOVES: ((32768, 32768), (4096, 16384)),
 }
-CUBE = (results.SIZE,) * 3
 CUBLASLT = CONTENDERS["cublaslt"].title
-NOTHING = "Not recorded yet."
+NOTHING = ["Not recorded yet."]
 
-# --- Markdown -------------------------------------------------------------------------------
+# --- which runs -----------------------------------------------------------------------------
 
-DASH = "–"  # in a cell without a figure
+
+class Library:
+    """All recorded runs of a folder; `used` are those that the figures of a page are from."""
+
+    def __init__(self, folder=results.RESULTS):
+        self.folder, self.used, self.at = Path(folder), {}, defaultdict(list)
+        self.runs = results.load_all(ORDER, self.folder)
+        self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
+        for run in self.runs:
+            self.at[run.shape, run.protocol].append(run)
+
+    def choose(self, names=(), shape=CUBE, protocol="burst", track="v", **how):
+        """The run that answers, or None; results.choose() has the rules."""
+        there = self.at[shape, protocol]
+        return results.choose(there, names, track=track, shape=shape, protocol=protocol, **how)
+
+    def answer(self, *names, **how):
+        """The same, for the page."""
+        return self.use(self.choose(*names, **how))
+
+    def emulated(self, names):
+        """The run of the emulator that has all of these, for the page, or None."""
+        runs = (run for run in self.runs if run.gpu is None and names <= run.rows.keys())
+        return self.use(next(runs, None))
+
+    def use(self, run):
+        """The run, which from now on is one of those used."""
+        self.used |= {id(run): run} if run else {}
+        return run
+
+    def beside(self, run, names=(), kind=None):
+        """{GPU: runs, one of each card} of the same commit, protocol and problem; its own first."""
+        found = {slug(run.gpu): {run.gpu.get("card"): run}}
+        how = {"track": min(run.tracks), "shape": run.shape, "protocol": run.protocol, "kind": kind}
+        for one in self.at[run.shape, run.protocol]:
+            same = one.commit == run.commit and one.problem == run.problem
+            if same and results.choose([one], names, gpu=slug(one.gpu), **how):
+                found.setdefault(slug(one.gpu), {}).setdefault(one.gpu.get("card"), one)
+        return {gpu: list(cards.values()) for gpu, cards in found.items()}
+
+    def find(self, names, at, kind=None, **how):
+        """The runs of all of `names` at each of these shapes at which there are any."""
+        chosen = {shape: self.choose(names, shape, kind=kind, **how) for shape in at}
+        return {shape: self.beside(run, names, kind) for shape, run in chosen.items() if run}
+
+    def headline(self):
+        """The runs of the v track at 8192 cubed: of each GPU its own, of the same rungs."""
+        names, found = [results.TOP], {}
+        for gpu in self.gpus:
+            if run := self.choose(names, gpu=gpu):
+                names, found[gpu] = run.names, self.beside(run, names)[gpu]
+        return {CUBE: found} if HOME in found else {}
+
+
+def firsts(runs):
+    """One run of each shape and GPU."""
+    return [cards[0] for of_gpu in runs.values() for cards in of_gpu.values()]
+
+
+def gpus_of(runs):
+    """{GPU: short name} of all in such runs, the home GPU first."""
+    return {slug(run.gpu): short_name(run.gpu) for run in firsts(runs)}
+
+
+# --- what was measured, on what, when -------------------------------------------------------
+
+MANY = 4  # shapes that were measured at one time are not listed
+SPREAD = "± is half of the distance from the 10th to the 90th percentile."
 # What means something to HTML or Markdown; a | does in a table alone, whose row takes care of it.
 LIVE = re.compile(r"[&<>`\[\]\\]")
 
@@ -47,113 +114,40 @@ def plain(text):
     return LIVE.sub(lambda match: names.get(match[0]) or f"&#{ord(match[0])};", text)
 
 
-def markdown(rows, words=2):
-    """The lines of a table; its first row is the header, its first columns are words."""
-    alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in rows]
-    return [lines[0], f"|{'|'.join(alignment)}|", *lines[1:]]
-
-
-def optional(value, digits, unit="", scale=1):
-    """A number with its unit, or a dash if it wasn't recorded."""
-    text = DASH if value is None else f"{value * scale:.{digits}f} {unit}".rstrip()
-    return text.replace("-", "−")
-
-
 def title(shape):
     """'4096³', '32768²' or '81920 × 256 × 256'."""
     square = len(set(shape)) == 1
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
-# --- which runs -----------------------------------------------------------------------------
+def optional(value, digits, unit="", scale=1):
+    """A number with its unit, or a dash if it wasn't recorded."""
+    text = DASH if value is None else f"{value * scale:.{digits}f} {unit}"
+    return text.replace("-", "−").strip()
 
 
-class Library:
-    """All recorded runs of a folder; `used` are those that the figures of a page are from."""
-
-    def __init__(self, folder=results.RESULTS):
-        self.folder, self.used = Path(folder), []
-        self.runs = results.load_all(ORDER, self.folder)
-        self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
-        self.at = defaultdict(list)
-        for run in self.runs:
-            self.at[run.shape, run.protocol].append(run)
-
-    def choose(self, names=(), shape=CUBE, protocol="burst", track="v", **how):
-        """The run that answers, or None; results.choose() has the rules."""
-        there = self.at[shape, protocol]
-        return results.choose(there, names, track=track, shape=shape, protocol=protocol, **how)
-
-    def answer(self, *what, **how):
-        """The same; the run is one of those used."""
-        run = self.choose(*what, **how)
-        self.used += [run] if run and run not in self.used else []
-        return run
-
-    def counts_of(self, names):
-        """The run of the emulator that has these, or None; it is one of those used."""
-        runs = (run for run in self.runs if run.gpu is None and names <= run.rows.keys())
-        run = next(runs, None)
-        self.used += [run] if run and run not in self.used else []
-        return run
-
-    def beside(self, run, names=(), kind=None):
-        """{GPU: runs, one of each card} of the same commit, protocol and problem; its own first."""
-        found = {slug(run.gpu): {run.gpu.get("card"): run}}
-        how = {"track": min(run.tracks), "shape": run.shape, "protocol": run.protocol}
-        for other in self.at[run.shape, run.protocol]:
-            same = other.commit == run.commit and other.problem == run.problem
-            gpu = slug(other.gpu)
-            if same and results.choose([other], names, **how, gpu=gpu, kind=kind):
-                found.setdefault(gpu, {}).setdefault(other.gpu.get("card"), other)
-        return {gpu: list(cards.values()) for gpu, cards in found.items()}
-
-    def find(self, names, at, kind=None, **how):
-        """The runs of all of `names` at each of these shapes at which there are any."""
-        chosen = {shape: self.choose(names, shape, kind=kind, **how) for shape in at}
-        return {shape: self.beside(run, names, kind) for shape, run in chosen.items() if run}
-
-    def headline(self):
-        """{GPU: runs} of the v track at 8192 cubed: of each GPU its own, of the same rungs."""
-        names, found = (results.TOP,), {}
-        for gpu in self.gpus:
-            run = self.choose(names, gpu=gpu)
-            if run:
-                found[gpu] = self.beside(run, names)[gpu]
-                names = found[gpu][0].names
-        return found if HOME in found else {}
+def nested(paths):
+    """{first: {second: ...}} of tuples, in their order."""
+    found = {}
+    for path in paths:
+        level = found
+        for key in path:
+            level = level.setdefault(key, {})
+    return found
 
 
-def first_runs(runs):
-    """One run of each shape and GPU."""
-    return [cards[0] for of_gpu in runs.values() for cards in of_gpu.values()]
-
-
-def gpus_of(runs):
-    """{GPU: short name} of all in such runs, the home GPU first."""
-    return {slug(run.gpu): short_name(run.gpu) for run in first_runs(runs)}
-
-
-# --- what was measured, on what, when -------------------------------------------------------
-
-MANY = 4  # shapes that were measured at one time are not listed
-SPREAD = "± is half of the distance from the 10th to the 90th percentile."
-
-
-def on(run, with_cublas=True):
-    """The machine and the inputs: 'NVIDIA H200, CUDA 13.0; normal inputs'."""
-    gpu = run.gpu
-    cublas = f", cuBLAS {gpu['cublas']}" if with_cublas and gpu.get("cublas") else ""
-    return f"{gpu['name']}, CUDA {gpu['cuda']}{cublas}; {run.problem['inputs']} inputs"
+def on(run, cublas=True):
+    """The machine and the inputs: 'NVIDIA H200, CUDA 13.0, cuBLAS 13.1.0; normal inputs'."""
+    version = run.gpu.get("cublas") if cublas else None
+    versions = f"CUDA {run.gpu['cuda']}" + (f", cuBLAS {version}" if version else "")
+    return f"{run.gpu['name']}, {versions}; {run.problem['inputs']} inputs"
 
 
 def made(run):
     """'2025-01-31, commit `abc1234`', of what was timed also how often."""
-    words = f"{run.date[:10]}, commit `{run.commit}`"
+    words, passes, rounds = f"{run.date[:10]}, commit `{run.commit}`", run.passes, run.rounds
     if "rounds" not in run.context:
         return words
-    passes, rounds = run.passes, run.rounds
     return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
 
 
@@ -164,12 +158,9 @@ def origin(run):
 
 def origins(runs, title=title):
     """On what and when it was measured: each machine once, the shapes where they differ."""
-    found = {}
-    for shape, of_gpu in runs.items():
-        for run in (run for cards in of_gpu.values() for run in cards):
-            found.setdefault(on(run), {}).setdefault(made(run), {})[shape] = None
+    paths = [(shape, run) for shape, of in runs.items() for cards in of.values() for run in cards]
     machines = []
-    for what, times in found.items():
+    for what, times in nested((on(run), made(run), shape) for shape, run in paths).items():
         most = max(times, key=lambda text: len(times[text]))
         texts = [
             text if len(there) == len(runs) else f"{', '.join(map(title, there))}: {text}"
@@ -184,355 +175,264 @@ def origins(runs, title=title):
 def caption(runs, *words):
     """What was measured, on what, when."""
     shape = f" at {title(next(iter(runs)))}" if len(runs) == 1 else ""
-    protocol = first_runs(runs)[0].protocol.capitalize()
+    protocol = firsts(runs)[0].protocol.capitalize()
     return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
-
-
-def configurations(found):
-    """How many of cuBLASLt's algorithms a search timed."""
-    return found.get("launched") or found["returned"] + found.get("enumerated", 0)
 
 
 def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where one
     tried all, 'the best of 11,448 configurations'. A list that was cut says so: by Ctrl-C, or at
     2,048, where it ended before `launched` was recorded."""
-    found = [run.heuristics for run in runs if run.heuristics]
-    enumerated = [one for one in found if "enumerated" in one]
-    counts = sorted({configurations(one) for one in found})
-    words = " to ".join(f"{number:,}" for number in counts[:1] + counts[1:][-1:])
+    runs = [run for run in runs if run.heuristics]
+    enumerated = [run.heuristics for run in runs if "enumerated" in run.heuristics]
     cut = any(one.get("cut") or "launched" not in one for one in enumerated)
+    words = few_to_many(algorithms(run, "cublaslt") for run in runs)
     kind = "configurations" if enumerated else "heuristics"
     return f"the best of {words} {kind}{' (a list that was cut)' if cut else ''}"
 
 
-def sources(library, *_):
+def few_to_many(numbers):
+    """'8 to 11,448', or '8'."""
+    numbers = sorted(numbers)
+    return " to ".join(dict.fromkeys(f"{number:,}" for number in (*numbers[:1], *numbers[-1:])))
+
+
+def sources(library):
     """Which runs the figures of the page are from, an item for each machine: times, counts, energy,
     each by date, and those that differ by their shapes alone together. Then the emulator's."""
-    machines = {}
-    for run in sorted((run for run in library.used if run.gpu), key=what_order):
-        of_what = machines.setdefault(on(run, False), {}).setdefault(what_of(run), {})
-        of_what.setdefault(made(run), {})[title(run.shape)] = None
+    kinds = {"counters": "Counts, ncu {ncu}", "energy": "Energy: the parts of {rung}"}
+    used = sorted(library.used.values(), key=lambda run: run.date)
+    used.sort(key=lambda run: [None, *kinds].index(run.protocol) if run.protocol in kinds else 0)
+    paths = []
+    for run in (run for run in used if run.gpu):
+        ncu = run.context.get("ncu", "").removeprefix("Version ").partition(" ")[0]
+        what = kinds.get(run.protocol, f"Times, {run.protocol}").format(ncu=ncu, rung=run.names[0])
+        paths.append((on(run, cublas=False), what, made(run), title(run.shape)))
     items = []
-    for machine, whats in machines.items():
+    for machine, whats in nested(paths).items():
         parts = [
             f"{what}: " + "; ".join(", ".join([*at, when]) for when, at in times.items())
             for what, times in whats.items()
         ]
-        items.append(f"{machine}. {'. '.join(parts)}.")
-    if any(run.gpu is None for run in library.used):
-        items.append(emulated([run for run in library.runs if run.gpu is None]))
-    return [f"- {text}" for text in items] or ["Nothing recorded."]
+        items.append(f"- {machine}. {'. '.join(parts)}.")
+    if any(run.gpu is None for run in used):
+        items.append(f"- The emulator's counts of one launch: {emulated(library)}.")
+    return items or ["Nothing recorded."]
 
 
-def what_order(run):
-    """A sort key: times, then counts, then energy."""
-    return run.protocol == "energy", run.protocol == "counters", run.date
-
-
-def what_of(run):
-    """What a run has, and by which means."""
-    if run.protocol == "counters":
-        return f"Counts, ncu {run.context['ncu'].removeprefix('Version ').partition(' ')[0]}"
-    return f"Energy: the parts of {run.names[0]}" * (run.protocol == "energy") or (
-        f"Times, {run.protocol}"
-    )
-
-
-def emulated(runs):
-    """What the emulator counted."""
-    tracks = {}
-    for run in runs:
-        tracks.setdefault(title(run.shape), {}).update(dict.fromkeys(run.tracks))
+def emulated(library):
+    """'256 × 1536 × 512 (v, a, f), 512² (t); policy eager': what the emulator counted."""
+    runs = [run for run in library.runs if run.gpu is None]
+    tracks = nested((title(run.shape), track) for run in runs for track in run.tracks)
     places = ", ".join(f"{shape} ({', '.join(those)})" for shape, those in tracks.items())
-    policy = runs[0].first(runs[0].names[0])["emulator"]["counted_policy"]
-    return f"The emulator's counts of one launch: {places}; policy {policy}."
+    return f"{places}; policy {runs[0].first(runs[0].names[0])['emulator']['counted_policy']}"
 
 
-# --- cells ----------------------------------------------------------------------------------
+# --- programs in rows -----------------------------------------------------------------------
 
 
-def time_of(run, name):
-    """Seconds of a launch, from its rates; None of who was not timed."""
-    rate, work = run.rate(name), run.work / run.measure.units
-    return rate and Spread(work / rate.mid, work / rate.high, work / rate.low)
-
-
-def ratio_of(run, name, to=None, of="step"):
-    """A program's Spread of ratios; of two contenders that of their medians, a number."""
-    to = to or run.measure.other
-    if name not in CONTENDERS:
-        return run.ratio(name, to, of)
-    rates = run.rate(name), run.rate(to)
-    return rates[0].mid / rates[1].mid if all(rates) else None
-
-
-def rate(runs, digits, name):
-    """A program's rate on the first card."""
-    found = runs[0].rate(name) if runs else None
-    return found.plus_minus(digits) if found else DASH
-
-
-def ratio(runs, to, name, of="step"):
-    """Of several cards the median of a program's ratios, the lowest and the highest."""
-    found = [value for run in runs if (value := ratio_of(run, name, to, of)) is not None]
-    if not found:
-        return DASH
-    if name in CONTENDERS:
-        return "1" if name == (to or runs[0].measure.other) else f"{median(found):.3f}"
-    middles, lows, highs = zip(*found)
-    return Spread(median(middles), min(lows), max(highs)).plus_minus(3)
-
-
-def reading(run, key, digits, unit, scale, name):
-    """Something that was read beside the time."""
-    return optional(run.reading(name, key), digits, unit, scale)
-
-
-def ratio_columns(runs):
-    """[(head, GPU, to whom, of which launch)]: on the first GPU all ratios that any rung has; on the
-    others those of the usual launch, and the GPU's name."""
-    kinds = (
-        ("of cuBLAS", "cublas", "step"),
-        (f"of {CUBLASLT}", "cublaslt", "step"),
-        ("early launch, of cuBLAS", "cublas", EARLY),
-    )
-    columns = []
-    for place, (gpu, short) in enumerate(gpus_of(runs).items()):
-        there = set().union(*(run.contenders for run in first_runs(runs) if slug(run.gpu) == gpu))
-        columns += [
-            (f"{short}: {head}" if place else head, gpu, to, of)
-            for head, to, of in kinds
-            if {to, of} <= there and (place == 0 or of != EARLY)
-        ]
-    return columns
-
-
-# --- rows of programs -----------------------------------------------------------------------
+def cell(runs, name, figure, *form):
+    """A figure of a program in that form: of the first card, but of ratios the median over the cards,
+    with the lowest and the highest."""
+    kind, read = figure_of(figure).kind, figure_of(figure).read
+    found = [value for run in runs if (value := read(run, name)) is not None]
+    if found and kind == "ratio" and isinstance(found[0], Spread):
+        middles, lows, highs = zip(*found)
+        return write_as(Spread(median(middles), min(lows), max(highs)), kind, *form)
+    value = median(found) if kind == "ratio" and found else next(iter(found), None)
+    return "1" if value == 1 and name in CONTENDERS else write_as(value, kind, *form)
 
 
 def label(runs, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        words = CONTENDERS[name].idea
-        said = [row["names"] for run in runs for rows in run.rows.values() for row in rows[:1]
-                if name in row.get("names", ())]  # fmt: skip
-        if name == "cublaslt":
-            words = best_of_cublaslt(runs)
-        return CONTENDERS[name].name, plain(said[0][name]) if said else words
-    run = next((run for run in runs if name in run.names), None)
-    if run is None:
-        return name, "not in this run"
-    failed = run.failed.get(name)
-    return name, plain(f"failed: {failed}" if failed else run.first(name)["idea"])
+        rows = [row for run in runs for rows in run.rows.values() for row in rows]
+        said = next((row["names"][name] for row in rows if name in row.get("names", ())), None)
+        words = best_of_cublaslt(runs) if name == "cublaslt" else CONTENDERS[name].idea
+        return CONTENDERS[name].name, plain(said) if said else words
+    for run in (run for run in runs if name in run.names):
+        why = run.failed.get(name)
+        return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
+    return name, "not in this run"
 
 
-def programs(heads, runs, names, columns):
-    """A table of programs, and of whom they are compared with; columns are (head, cell of a name)."""
+def programs(heads, runs, names, columns, steps=None):
+    """Rows of programs, as links to their files in that folder, and of whom they are compared with.
+    Columns are (head, the cards of each GPU, figure, its form); all GPUs are in one cell."""
     measure, there = runs[0].measure, set().union(*(run.contenders for run in runs))
     names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
-    rows = [[*heads, *(head for head, _ in columns)]]
-    return rows + [[*label(runs, name), *(cell(name) for _, cell in columns)] for name in names]
+    files = {name: rung.path.name for name, rung in rungs.find(steps).items()} if steps else {}
+    rows = [[*heads, *(head for head, *_ in columns)]]
+    for name in names:
+        cells = [" / ".join(cell(of, name, *how) for of in gpus) for _, gpus, *how in columns]
+        rows.append([*label(runs, name), *cells])
+        if name in files:
+            rows[-1][0] = f"[{name}](steps/{files[name]})"
+    return rows
 
 
-def linked(rows, steps):
-    """A table's rows with the rungs' names as links to their files, if the files are there."""
-    known = rungs.find(steps) if steps else {}
+def ratio_columns(runs):
+    """[(head, GPU, figure)]: on the first GPU all ratios that any rung has; on the others those to
+    cuBLAS and its best, with the GPU's name."""
+    columns = []
+    for place, (gpu, short) in enumerate(gpus_of(runs).items()):
+        of_gpu = [run for run in firsts(runs) if slug(run.gpu) == gpu]
+        there = set().union(*(run.contenders for run in of_gpu))
+        figures = {"ratio_to_cublas": "cublas", "ratio_to_cublaslt": "cublaslt"}
+        figures |= {} if place else {"early_ratio": EARLY}
+        for figure, who in figures.items():
+            head = figure_of(figure).head
+            columns += [(f"{short}: {head}" * bool(place) or head, gpu, figure)] * (who in there)
+    return columns
 
-    def link(name):
-        return f"[{name}](steps/{known[name].path.name})" if name in known else name
 
-    return [rows[0], *([link(row[0]), *row[1:]] for row in rows[1:])]
-
-
-def results_table(library, *_, steps=rungs.STEPS):
+def results_table(library, steps=rungs.STEPS):
     """The v track at 8192 cubed: rates, and ratios on each GPU."""
     runs = library.headline()
     if not runs:
         return ["No run is recorded yet. `make ladder` measures one on your GPU."]
-    own = runs[HOME][0]
-    columns = [("TFLOPS", partial(rate, [own], 0))]
-    for head, gpu, to, of in ratio_columns({own.shape: runs}):
-        columns += [(head, partial(ratio, runs[gpu], to))] if of != EARLY else []
-    rows = programs(["step", "idea"], [own], own.names, columns)
-    for row in rows[1:]:
-        if row[0] == CONTENDERS["cublaslt"].name:
-            row[1] = searched(runs)
-    said = caption({own.shape: runs}) + "".join(map(cards_words, runs.values()))
-    return [*markdown(linked(rows, steps)), "", said]
+    of_gpu = runs[CUBE]
+    own = of_gpu[HOME][:1]
+    columns = [("TFLOPS", [own], "tflops", "±")]
+    columns += [(head, [of_gpu[gpu]], figure, "±") for head, gpu, figure in ratio_columns(runs)]
+    columns = [column for column in columns if column[2] != "early_ratio"]
+    rows = programs(["step", "idea"], own, own[0].names, columns, steps)
+    best, *others = ((short_name(one[0].gpu), best_of_cublaslt(one)) for one in of_gpu.values())
+    for row in (row for row in rows if row[0] == CONTENDERS["cublaslt"].name):
+        row[1] = "; ".join([best[1], *(": ".join(one) for one in others if one[1] != best[1])])
+    said = caption(runs) + "".join(map(cards_words, of_gpu.values()))
+    return [*markdown(rows), "", said]
 
 
-def searched(runs):
-    """Among how many cuBLASLt's best was looked for, on each GPU where it differs from the first."""
-    first, *others = (best_of_cublaslt(cards) for cards in runs.values())
-    names = [short_name(cards[0].gpu) for cards in runs.values()][1:]
-    different = [f"{name}: {words}" for name, words in zip(names, others) if words != first]
-    return "; ".join([first, *different])
-
-
-def cards_words(runs):
+def cards_words(cards):
     """Which ratios are those of several cards, and what the worst card gives; '' of one card."""
-    first, *others = runs
+    first, *others = cards
     shared = [name for name in first.measured if any(name in run.measured for run in others)]
     if not shared:
         return ""
-    words = (
-        f" {short_name(first.gpu)}: {shared[0]} to {shared[-1]} were measured on {len(runs)} cards; "
-        "their ratios are medians, ± spans all cards"
+    found = [ratio.mid for run in cards if (ratio := run.ratio(results.TOP, "cublaslt"))]
+    worst = f"; on the slowest, {results.TOP} is at {min(found):.3f} of {CUBLASLT}" if found else ""
+    return (
+        f" {short_name(first.gpu)}: {shared[0]} to {shared[-1]} were measured on {len(cards)} cards; "
+        f"their ratios are medians, ± spans all cards{worst}."
     )
-    top = [value.mid for run in runs if (value := run.ratio(results.TOP, "cublaslt"))]
-    if top:
-        words += f"; on the slowest, {results.TOP} is at {min(top):.3f} of {CUBLASLT}"
-    return f"{words}."
 
 
-def picture(library, *_):
+def picture(library):
     """The picture of the v track, with its rates in words; nothing if nothing is recorded."""
-    runs = library.headline()
-    if not runs:
-        return [""]
-    run = runs[HOME][0]
-    names = [name for name in run.measured if name <= results.LAST]
-    names += [who for who in ("cublas", "cublaslt") if who in run.contenders]
-    rates = [(CONTENDERS[who].title if who in CONTENDERS else who, run.rate(who)) for who in names]
-    said = ", ".join(f"{who} {rate.mid:.0f}" for who, rate in rates)
-    words = f"TFLOPS at {title(run.shape)}, {plain(run.gpu['name'])}: {said}"
-    return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
+    for run in library.headline().get(CUBE, {}).get(HOME, [])[:1]:
+        names = [name for name in run.measured if name <= results.LAST]
+        names += [who for who in ("cublas", "cublaslt") if who in run.contenders]
+        heads = (CONTENDERS[name].title if name in CONTENDERS else name for name in names)
+        said = ", ".join(f"{head} {run.rate(name).mid:.0f}" for head, name in zip(heads, names))
+        words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {said}"
+        return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
+    return [""]
 
 
 def at_shapes(library, *names, steps=None):
     """Some programs of a track at several shapes."""
-    track = one_track(names)
-    measure = shapes.measure_of_track(track)
-    runs = library.find(names, SHAPES.get(measure, ()), track=track)
+    if not names or not all(map(NAME.fullmatch, names)):
+        raise ValueError("write shapes t04 t04-four-per-thread")
+    measure = shapes.measure_of_track(names[0][0])
+    runs = library.find(names, SHAPES.get(measure, ()), track=names[0][0])
     if not runs:
-        return [NOTHING]
-    gpus = gpus_of(runs)
+        return NOTHING
+    gpus, columns = gpus_of(runs), []
     where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
-    columns = []
     for shape, of_gpu in runs.items():
         cards = [of_gpu.get(gpu, []) for gpu in gpus]
-        columns.append((title(shape), partial(rate, cards[0], 1)))
-        columns.append((f"of {measure.other_name}{where}", partial(ratios, cards)))
-    firsts = [of_gpu[next(iter(gpus))][0] for of_gpu in runs.values()]
-    rows = linked(programs(["program", "idea"], firsts, names, columns), steps)
+        columns.append((title(shape), [cards[0][:1]], measure.rate, ".1", "±"))
+        columns.append((f"of {measure.other_name}{where}", cards, "ratio", "±"))
+    own = [cards[0] for of_gpu in runs.values() for cards in [*of_gpu.values()][:1]]
+    rows = programs(["program", "idea"], own, names, columns, steps)
     unit = measure.unit + " read and written" * (measure is results.MOVES)
     return [*markdown(rows), "", f"{unit}, burst: medians; {SPREAD} {origins(runs)}"]
-
-
-def ratios(of_gpus, name):
-    """The ratios of all GPUs in one cell."""
-    return " / ".join(ratio(cards, None, name) for cards in of_gpus)
-
-
-def one_track(names):
-    """The track of all of these names. ValueError if they have none."""
-    tracks = {name[0] for name in names if results.NAME.fullmatch(name)}
-    if len(tracks) != 1 or not all(map(results.NAME.fullmatch, names)):
-        raise ValueError("write the names of programs of one track")
-    return tracks.pop()
 
 
 def track(library, letter, steps=rungs.STEPS):
     """A track's results as Markdown: its rungs, and what computes something else apart from them."""
     if letter == "v":
-        return "\n".join(results_table(library, steps=steps))
+        return "\n".join(results_table(library, steps))
     names = [name for name in rungs.find(steps) if name[0] == letter]
     parts = [[name for name in names if (name in results.APART) == apart] for apart in (0, 1)]
-    return "\n\n".join("\n".join(at_shapes(library, *one, steps=steps)) for one in parts if one)
+    return "\n\n".join("\n".join(at_shapes(library, *part, steps=steps)) for part in parts if part)
 
 
-def variants(library, *words):
-    """These rungs and variants at 8192 cubed, or those of a commit (@1234abc), against their rungs."""
-    commits = [word[1:] for word in words if word[0] == "@"]
-    names = [word for word in words if word[0] != "@"]
-    if len(commits) > 1:
-        raise ValueError("write variants v16 v16-late-place, and no more than one @commit")
-    how = {"commit": commits[0]} if commits else {"kind": lambda run: not run.plain}
-    run = library.answer(names, track=one_track(names), **how)
+def variants(library, *names):
+    """These rungs and variants at 8192 cubed, against their rungs."""
+    run = library.answer(names, kind=lambda run: not run.plain)
     if run is None:
-        return [NOTHING]
-    columns = [
-        ("TFLOPS", partial(rate, [run], 1)),
-        ("of cuBLAS", partial(ratio, [run], None)),
-        ("tensor-core share", partial(reading, run, "share", 1, "%", 100)),
-        ("SM clock", partial(reading, run, "ghz", 2, "GHz", 1)),
-        ("against its rung", partial(against_rung, run)),
-    ]
-    return markdown(programs(["program", "idea"], [run], names, columns))
+        return NOTHING
+    figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
+    figures += [("tensor-core share", "share"), ("SM clock", "clock")]
+    columns = [(head, [[run]], *how) for head, *how in figures]
+    rows = programs(["program", "idea"], [run], names, columns)
+    rows[0].append("against its rung")
+    for row in rows[1:]:
+        pair = run.against(row[0], results.rung_of(row[0])) if row[0] in names else None
+        row.append(f"{pair.ratio:.4f} ({pair.faster}/{pair.passes})" if pair else DASH)
+    return markdown(rows)
 
 
-def against_rung(run, name):
-    """'0.9818 (0/3)': a variant against its rung, and in how many passes it was faster."""
-    if name in CONTENDERS or not is_variant(name):
-        return DASH
-    found = run.against(name, results.rung_of(name))
-    return f"{found.ratio:.4f} ({found.faster}/{found.passes})" if found else DASH
-
-
-def rivals(library, *_):
+def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
     how = {"kind": lambda run: any(map(is_rival, run.names))}
     found = [library.find((), (CUBE, (4096,) * 3), track=track, **how) for track in "va"]
-    found = [runs for runs in found if runs]
-    if not found:
-        return [NOTHING]
-    gpus = {gpu: short for runs in found for gpu, short in gpus_of(runs).items()}
-    places = {(gpu, shape) for runs in found for shape in runs for gpu in runs[shape]}
-    places = sorted(places, key=lambda place: (list(gpus).index(place[0]), place[1] != CUBE))
-    rows = []
-    for runs in found:
+    rows, said = [], {}
+    places = [(gpu, short, shape) for runs in found for gpu, short in gpus_of(runs).items()
+              for shape in runs if gpu in runs[shape]]  # fmt: skip
+    for runs in filter(None, found):
         columns = []
-        for gpu, shape in places:
-            cards = runs.get(shape, {}).get(gpu, [])[:1]
-            columns.append((f"{gpus[gpu]}, {title(shape)}: TFLOPS", partial(rate, cards, 0)))
-            columns.append(("of cuBLAS", partial(ratio, cards, None)))
-        names = {name: None for run in first_runs(runs) for name in run.names}
+        for gpu, short, shape in dict.fromkeys(places):
+            cards = [runs.get(shape, {}).get(gpu, [])[:1]]
+            columns.append((f"{short}, {title(shape)}: TFLOPS", cards, "tflops", "±"))
+            columns.append(("of cuBLAS", cards, "ratio", "±"))
+        names = list(dict.fromkeys(name for run in firsts(runs) for name in run.names))
         own = [name for name in names if not is_rival(name)]
         top = [results.TOP] if results.TOP in own else own[-1:]
         names = [*filter(is_rival, names), *top]
-        rows += programs(["program", "what"], first_runs(runs), names, columns)[bool(rows) :]
-    said = dict.fromkeys(map(caption, found))
-    return [*markdown(rows), "", " ".join(said)]
+        rows += programs(["program", "what"], firsts(runs), names, columns)[bool(rows) :]
+        said[caption(runs)] = None
+    return [*markdown(rows), "", " ".join(said)] if rows else NOTHING
 
 
-# --- rows of shapes -------------------------------------------------------------------------
+# --- shapes in rows -------------------------------------------------------------------------
 
 CHOOSES = "v18"  # its tile for each product
 MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
 
 
-def sizes(library, *_):
+def sizes(library):
     """v18 at squares and at shapes of models: its usual launch, and its early launch."""
-    squares = [(size,) * 3 for size in shapes.SQUARES]
-    runs = library.find([CHOOSES], (*squares, *shapes.MODELS))
+    runs = library.find([CHOOSES], (*((size,) * 3 for size in shapes.SQUARES), *shapes.MODELS))
     if not runs:
-        return [NOTHING]
+        return NOTHING
     columns = ratio_columns(runs)
     rows = [["m x n x k", f"{CHOOSES}, TFLOPS", *(head for head, *_ in columns)]]
     for shape, of_gpu in runs.items():
-        cells = [ratio(of_gpu.get(gpu, ()), to, CHOOSES, of) for _, gpu, to, of in columns]
-        rows.append([title(shape), rate(next(iter(of_gpu.values())), 0, CHOOSES), *cells])
-    best = best_of_cublaslt(first_runs(runs))
-    return [*markdown(rows, 1), "", caption(runs, f"{CUBLASLT} is {best}.")]
+        cells = [cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for _, gpu, figure in columns]
+        rate = cell([*of_gpu.values()][0], CHOOSES, "tflops", "±")
+        rows.append([title(shape), rate, *cells])
+    said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(firsts(runs))}.")
+    return [*markdown(rows, 1), "", said]
 
 
-def calls(library, *_):
+def calls(library):
     """One product from an idle stream until it is there, the host included."""
     there = sorted({run.shape for run in library.runs if run.protocol == "call"})
     runs = library.find((), there, protocol="call")
     if not runs:
-        return [NOTHING]
-    names = {name for run in first_runs(runs) for name in run.names}
-    names = [*sorted(names, key=results.name_order), "cublas", "cublaslt"]
+        return NOTHING
+    own = firsts(runs)
+    names = [*dict.fromkeys(name for run in own for name in run.names), "cublas", "cublaslt"]
     heads = [CONTENDERS[name].title if name in CONTENDERS else name for name in names]
     rows = [["m x n x k", "GPU", *heads]]
-    for run in first_runs(runs):
-        cells = [call(run, name) for name in names]
-        rows.append([title(run.shape), short_name(run.gpu), *cells])
+    for run in own:
+        rows.append([title(run.shape), short_name(run.gpu), *(call(run, name) for name in names)])
     words = (
         "Microseconds of a call; in parentheses what each did once before: a rung prepares, cuBLAS "
-        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(first_runs(runs))}."
+        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(own)}."
     )
     return [*markdown(rows), "", caption(runs, words)]
 
@@ -540,35 +440,25 @@ def calls(library, *_):
 def call(run, name):
     """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done once before. Of
     cuBLASLt that is the longest: one program of a run searches."""
-    time = time_of(run, name)
-    if time is None:
-        return DASH
-    text = Spread(*(1e6 * value for value in time)).plus_minus(1)
+    time = cell([run], name, "time", "us", ".1", "±")
     once = [one["before_seconds"] for one in run.timed(name) if "before_seconds" in one]
     if not once:
-        return text
-    seconds = (max if name == "cublaslt" else median)(once)
-    unit, scale = ("s", 1) if seconds >= 1 else ("ms", 1e3) if seconds >= 1e-3 else ("µs", 1e6)
-    return f"{text} ({seconds * scale:.1f} {unit})"
+        return time
+    return f"{time} ({write_as(max(once) if name == 'cublaslt' else median(once), 'time', '.1')})"
 
 
-def fp8(library, *words):
+def fp8(library, gpu):
     """The upper rungs of FP8 at every shape of a GPU, beside cuBLASLt's best in the same mode, after
     the sentence that says where they are slower."""
-    gpu = words[0][1:] if len(words) == 1 and words[0][0] == "@" else None
-    if gpu is None:
-        raise ValueError("write fp8 @h100")
-    there = {run.shape for run in library.runs if run.tracks == {"f"} and run.gpu}
-    how = {"track": "f", "gpu": gpu, "kind": lambda run: run.heuristics is not None}
-    found, tried = {}, {name: set() for name in MODES}
-    for name in MODES:
-        for shape in there:
-            run = library.choose([name], shape, **how)
-            if run and (search := run.first(name).get("heuristics")):
-                found[shape, name] = run
-                tried[name].add(configurations(search))
-    heads = [(f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})") for name, mode in MODES.items()]
-    rows, lost = [["m x n x k", *(head for pair in heads for head in pair)]], []
+    there = {run.shape for run in library.runs if run.gpu and run.tracks == {"f"}}
+    how = {"track": "f", "gpu": gpu.removeprefix("@"), "kind": lambda run: run.heuristics}
+    found = {
+        (shape, name): library.choose([name], shape, **how) for name in MODES for shape in there
+    }
+    found = {place: run for place, run in found.items() if run}
+    rows, lost = [["m x n x k"]], []
+    for name, mode in MODES.items():
+        rows[0] += [f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})"]
     for shape in sorted({shape for shape, _ in found}, reverse=True):
         rows.append([title(shape)])
         for name in MODES:
@@ -576,92 +466,83 @@ def fp8(library, *words):
             ratio = run and run.ratio(name, "cublaslt").mid
             rows[-1] += [optional(run and run.rate(name).mid, 0), optional(ratio, 3)]
             lost += [f"{name} at {title(shape)} ({ratio:.3f})"] if run and ratio < 1 else []
-    ends = [(mode, sorted(tried[name])) for name, mode in MODES.items() if tried[name]]
-    counts = [
-        f"{' to '.join(dict.fromkeys(f'{n:,}' for n in (many[0], many[-1])))} ({mode})"
-        for mode, many in ends
-    ]
+    counts = []
+    for name, mode in MODES.items():
+        searches = [run.first(name)["heuristics"] for (_, of), run in found.items() if of == name]
+        tried = few_to_many(one.get("launched") or one["returned"] for one in searches)
+        counts.append(f"{tried} ({mode})")
     runs = {place: {gpu: [run]} for place, run in found.items()}
-    said = f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}."
     return [
         f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
         *("", *markdown(rows, 1), ""),
-        f"{said} {origins(runs, lambda place: f'{place[1]} at {title(place[0])}')}",
+        f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. "
+        + origins(runs, lambda place: f"{place[1]} at {title(place[0])}"),
     ]
 
-
-# --- families of shapes ---------------------------------------------------------------------
 
 WORST = 10
 LONGEST_NAME = 60  # of cuBLASLt's kernels
 REACHED = 1.0  # a ratio of the best that counts as reached
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def family_figures(runs, name):
     """What a program's ratios over a family of shapes come to."""
     best, cublas, early = (
         [ratio.mid for run in runs if (ratio := run.ratio(name, *how))]
-        for how in (("cublaslt",), ("cublas",), ("cublaslt", EARLY))
+        for how in (["cublaslt"], ["cublas"], ["cublaslt", EARLY])
     )
-    found = {"mean": geometric_mean(best), "lowest": min(best), "cublas": geometric_mean(cublas)}
-    found["reached"] = sum(value >= REACHED for value in best)
+    reached = sum(ratio >= REACHED for ratio in best)
+    found = {"mean": geometric_mean(best), "lowest": min(best), "reached": reached}
     found["early"] = geometric_mean(early) if len(early) == len(runs) else None
-    return found
+    return {**found, "cublas": geometric_mean(cublas)}
 
 
 def families(library, name, seed):
     """{GPU: {family: the runs of a program at its shapes}} of the families drawn from a seed."""
-    found = {}
+    found = defaultdict(dict)
     for gpu in library.gpus:
         for family in shapes.FAMILIES:
             drawn = shapes.drawn(family, seed, shapes.FAMILY_SHAPES)
             runs = [run for shape in drawn if (run := library.choose([name], shape, gpu=gpu))]
             if runs:
-                found.setdefault(gpu, {})[family] = runs
+                found[gpu][family] = runs
     return found
 
 
-def sweep(library, *words):
+def sweep(library, name, seed, *more):
     """A rung over families of shapes drawn from a seed: what they come to, or the worst shapes."""
-    right = len(words) in (2, 3) and results.NAME.fullmatch(words[0]) and words[1].isdigit()
-    if not right or words[2:] not in ((), ("worst",)):
+    found = families(library, name, int(seed))
+    if more not in ((), ("worst",)):
         raise ValueError("write sweep v18 1, or sweep v18 1 worst")
-    found = families(library, words[0], int(words[1]))
     if not found:
-        return [NOTHING]
-    return (worst if words[2:] else of_families)(found, *words[:2])
-
-
-def of_families(found, name, seed):
-    """What the ratios over each family come to, on each GPU."""
-    columns = (
-        (f"of {CUBLASLT}", lambda figures, _: f"{figures['mean']:.3f}"),
-        ("lowest", lambda figures, _: f"{figures['lowest']:.3f}"),
-        (f"shapes at {REACHED:.2f} or above", lambda figures, many: f"{figures['reached']} of {many}"),
-        ("early launch", lambda figures, _: optional(figures["early"], 3)),
-        ("of cuBLAS", lambda figures, _: f"{figures['cublas']:.3f}"),
-    )  # fmt: skip
+        return NOTHING
+    if more:
+        return worst(found, name)
     heads, rows = ["family"], [[family] for family in shapes.FAMILIES]
+    named = (
+        f"of {CUBLASLT}",
+        "lowest",
+        f"shapes at {REACHED:.2f} or above",
+        "early launch",
+        "of cuBLAS",
+    )
     for place, of_gpu in enumerate(found.values()):
-        short = short_name(next(iter(of_gpu.values()))[0].gpu)
-        shown = columns[:3] if place else columns
-        heads += [f"{short}: {head}" if place else head for head, _ in shown]
+        short = short_name([*of_gpu.values()][0][0].gpu)
+        heads += [f"{short}: {head}" for head in named[:3]] if place else named
         for row in rows:
             runs = of_gpu.get(row[0])
-            figures = runs and family_figures(runs, name)
-            row += [cell(figures, len(runs)) if runs else DASH for _, cell in shown]
+            cells = family_figures(runs, name) if runs else dict.fromkeys(named)
+            cells = {key: optional(value, 3) for key, value in cells.items()}
+            if runs:
+                cells["reached"] = f"{cells['reached'].partition('.')[0]} of {len(runs)}"
+            row += list(cells.values())[: 3 if place else None]
     runs = {
-        (family, shape): {gpu: [run]}
+        (family, run.shape): {gpu: [run]}
         for gpu, of_gpu in found.items()
         for family, runs in of_gpu.items()
-        for shape, run in ((run.shape, run) for run in runs)
+        for run in runs
     }
-    returned = [run.heuristics["returned"] for run in first_runs(runs)]
-    best = " to ".join(map(str, dict.fromkeys((min(returned), max(returned)))))
+    best = few_to_many(run.heuristics["returned"] for run in firsts(runs))
     said = (
         f"Burst protocol; {CUBLASLT} is the best of {best} heuristics. Geometric means over shapes "
         f"drawn from seed {seed}; lowest: of {CUBLASLT}. {origins(runs, str)}"
@@ -669,36 +550,30 @@ def of_families(found, name, seed):
     return [*markdown([heads, *rows], 1), "", said]
 
 
-def worst(found, name, _seed):
+def worst(found, name):
     """The shapes at which a rung is furthest from cuBLASLt's best on the first GPU, and what it has
     on the others."""
-    ratios = {
-        gpu: {
-            run.shape: run.ratio(name, "cublaslt").mid for runs in of_gpu.values() for run in runs
-        }
-        for gpu, of_gpu in found.items()
-    }
-    first, *others = found
-    names = [short_name(next(iter(found[gpu].values()))[0].gpu) for gpu in others]
-    rows = [["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", *(f"on {one}" for one in names)]]
+    (_, own), *others = found.items()
+    others = [{run.shape: run for runs in of.values() for run in runs} for _, of in others]
+    shorts = [short_name(next(iter(of.values())).gpu) for of in others]
+    rows = [
+        ["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", *(f"on {short}" for short in shorts)]
+    ]
     rows[0] += ["early launch", "its kernel", f"{CUBLASLT}: TFLOPS", "its kernels"]
-    points = [(family, run) for family, runs in found[first].items() for run in runs]
-    points.sort(key=lambda point: ratios[first][point[1].shape])
-    for family, run in points[:WORST]:
+    points = [
+        (run.ratio(name, "cublaslt").mid, of, run) for of, runs in own.items() for run in runs
+    ]
+    for ratio, family, run in sorted(points, key=lambda point: point[0])[:WORST]:
+        there = [of.get(run.shape) for of in others]
         early = run.ratio(name, "cublaslt", EARLY)
-        known = [ratios[gpu].get(run.shape) for gpu in (first, *others)]
-        cells = [optional(value, 3) for value in (*known, early and early.mid)]
-        own, best = (f"{run.rate(who).mid:.0f}" for who in (name, "cublaslt"))
-        rows.append(["x".join(map(str, run.shape)), family, own, *cells])
-        kernel = kernel_name(run.heuristics["winner"]["name"])
-        rows[-1] += [str(run.first(name).get("kernel", DASH)), best, f"`{kernel}`"]
+        known = [one and one.ratio(name, "cublaslt") for one in there] + [early]
+        cells = [f"{ratio:.3f}", *(optional(one and one.mid, 3) for one in known)]
+        rates = [f"{run.rate(who).mid:.0f}" for who in (name, "cublaslt")]
+        kernel = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", run.heuristics["winner"]["name"])
+        kernel = kernel if len(kernel) <= LONGEST_NAME else f"{kernel[:LONGEST_NAME]}…"
+        row = ["x".join(map(str, run.shape)), family, rates[0], *cells]
+        rows.append([*row, str(run.first(name).get("kernel", DASH)), rates[1], f"`{kernel}`"])
     return markdown(rows)
-
-
-def kernel_name(name):
-    """'144x128_64x6_1x2_h_bz_TNN': a kernel of cuBLASLt without what all of them have."""
-    short = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", name)
-    return short if len(short) <= LONGEST_NAME else f"{short[:LONGEST_NAME]}…"
 
 
 # --- other tables ---------------------------------------------------------------------------
@@ -708,38 +583,27 @@ DISAGREEMENT = "largest disagreement: "  # the line of the report from which on 
 NORMALS = 16384  # of N(0,1): the middles of intervals as likely
 
 
-def hazard(_library, *words):
+def hazard(_library, rung, name):
     """A planted bug: what is wrong, the change, who found what, and one report."""
-    path = (
-        REPORTS / f"{words[0]}.json"
-        if len(words) == 2 and results.NAME.fullmatch(words[0])
-        else None
-    )
-    bugs = json.loads(path.read_text(encoding="utf-8"))["bugs"] if path and path.exists() else {}
-    bug = bugs.get(words[-1]) if words else None
-    if bug is None:
-        raise ValueError(f"write hazard v07 and one of {', '.join(bugs) or 'planted/reports'}")
-    by_kind = {}
+    found = {path.stem: path for path in REPORTS.glob("*.json")}
+    bugs = json.loads(found[rung].read_text(encoding="utf-8"))["bugs"] if rung in found else {}
+    if name not in bugs:
+        raise ValueError(f"there are reports of {', '.join(bugs or found)}")
+    bug, by_kind = bugs[name], defaultdict(list)
     for policy, kind in bug["found"].items():
-        if kind is not None:
-            by_kind.setdefault(kind or "nothing", []).append(policy)
-    said = "; ".join(f"{', '.join(policies)}: {kind}" for kind, policies in by_kind.items())
+        by_kind[kind or "nothing"] += [policy] if kind is not None else []
+    said = "; ".join(f"{', '.join(those)}: {kind}" for kind, those in by_kind.items() if those)
     change = bug["change"]
-    blanks = min((len(line[1:]) - len(line[1:].lstrip()) for line in change), default=0)
+    blanks = min(len(line[1:]) - len(line[1:].lstrip()) for line in change)
     change = [line[0] + line[1 + blanks :] for line in change]
-    lines = [f"**{words[1]}**: {bug['wrong']}.", "", "```diff", *change, "```"]
-    lines += ["", f"The emulator, by policy: {said}."]
-    if bug["report"]:
-        lines += [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
-    return lines
+    report = [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
+    lines = [f"**{name}**: {bug['wrong']}.", "", "```diff", *change, "```"]
+    return [*lines, "", f"The emulator, by policy: {said}.", *(report if bug["report"] else [])]
 
 
-def agreement(library, *_):
+def agreement(library):
     """The end of what make compare said of two runs on one card."""
-    found = sorted(library.folder.glob("*-agreement.txt"))
-    if not found:
-        raise ValueError(f"put a report of two runs in {library.folder}")
-    text = found[-1].read_text(encoding="utf-8")
+    text = sorted(library.folder.glob("*-agreement.txt"))[-1].read_text(encoding="utf-8")
     return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
 
 
@@ -750,78 +614,59 @@ def as_e4m3(number):
     return max(-448, min(round(number / step) * step, 448))
 
 
-def quantised(_library, *words):
+def quantised(_library, *largest):
     """What numbers from N(0,1) lose if one scale brings them and a large one into e4m3's range."""
-    if not words or not all(map(str.isdigit, words)):
-        raise ValueError("write quantised 5 1000")
     normals = [NormalDist().inv_cdf((i + 0.5) / NORMALS) for i in range(NORMALS)]
     rows = [["largest number, standard deviations", "error of the others, %, root mean square"]]
-    for word in words:
-        scale = int(word) / 448
+    for deviations in map(int, largest):
+        scale = deviations / 448
         errors = [as_e4m3(number / scale) * scale - number for number in normals]
-        rows.append([f"{int(word):,}", f"{100 * math.hypot(*errors) / math.hypot(*normals):.3g}"])
+        percent = 100 * math.hypot(*errors) / math.hypot(*normals)
+        rows.append([f"{deviations:,}", f"{percent:.3g}"])
     return markdown(rows, 0)
 
 
-PART_COLUMNS = (  # head, field, digits, scale
-    ("watts", "watts", 0, 1),
-    ("joules", "joules", 3, 1),
-    ("clock, GHz", "sm_clock_ghz", 3, 1),
-    ("tensor-core share, %", "tensor_core_share", 1, 100),
-)
-COUNT_COLUMNS = (
-    ("L2 to SMs, GB", "l2_bytes", 2, 1e-9),
-    ("arrives at SMs, GB", "sm_bytes", 2, 1e-9),
-    ("DRAM read, GB", "dram_read_bytes", 2, 1e-9),
-)
+ENERGY = {  # head, field, digits, scale
+    "parts": (
+        ("watts", "watts", 0, 1),
+        ("joules", "joules", 3, 1),
+        ("clock, GHz", "sm_clock_ghz", 3, 1),
+        ("tensor-core share, %", "tensor_core_share", 1, 100),
+    ),
+    "counts": (
+        ("L2 to SMs, GB", "l2_bytes", 2, 1e-9),
+        ("arrives at SMs, GB", "sm_bytes", 2, 1e-9),
+        ("DRAM read, GB", "dram_read_bytes", 2, 1e-9),
+    ),
+}
 
 
-def newest_parts(folder, rung):
-    """The newest record of a rung's parts, or None."""
-    paths = folder.glob(f"{HOME}-*-energy-*.json")
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    return max(
-        (one for one in found if one["rung"] == rung), key=lambda one: one["date"], default=None
-    )
-
-
-def energy(library, *words):
-    """A rung's parts: where its joules go, what was measured of them, or what ncu counted."""
-    if len(words) != 2 or words[0] not in ("budget", "parts", "counts"):
-        raise ValueError("write energy budget, parts or counts and a rung")
-    record = newest_parts(library.folder, words[1])
-    if record is None:
-        return [NOTHING]
-    context = {"gpu": record["gpu"], "commit": record["commit"], "protocol": "energy"}
-    run = results.Run({**context, "problem": record["problem"]})
-    run.rows[words[1]].append({"date": record["date"]})
-    library.used.append(run)
-    if words[0] == "budget":
-        return markdown(budget.rows(budget.make(record)), 1)
-    parts, columns = record["parts"], PART_COLUMNS
-    if words[0] == "counts":
-        parts, columns = record["counted"]["parts"], COUNT_COLUMNS
-    whats = ["what it is"] * (words[0] == "parts")
-    rows = [["part", *whats, *(head for head, *_ in columns)]]
+def energy(library, what, rung):
+    """What was measured of a rung's parts in the newest run of them, or what ncu counted."""
+    texts = (path.read_text() for path in sorted(library.folder.glob(f"{HOME}-*-energy-*.json")))
+    *_, record = (record for record in map(json.loads, texts) if record["rung"] == rung)
+    context = {key: record[key] for key in ("gpu", "commit", "problem")}
+    run = results.Run({**context, "protocol": "energy"})
+    run.rows[rung].append({"date": record["date"]})
+    library.use(run)
+    parts = record["parts"] if what == "parts" else record["counted"]["parts"]
+    rows = [["part", *["what it is"] * (what == "parts"), *(head for head, *_ in ENERGY[what])]]
     for part in parts:
-        cells = [optional(part.get(key), digits, "", scale) for _, key, digits, scale in columns]
-        rows.append([part["part"], *(plain(part["what"]) for _ in whats), *cells])
-    return markdown(rows, 1 + len(whats))
+        cells = [
+            optional(part.get(key), digits, "", scale) for _, key, digits, scale in ENERGY[what]
+        ]
+        rows.append([part["part"], *([plain(part["what"])] if "what" in part else []), *cells])
+    return markdown(rows, len(rows[0]) - len(ENERGY[what]))
 
 
 BLOCKS = {  # what fills a block, by the first word of its marker
     "results": results_table,
-    "picture": picture,
-    "sizes": sizes,
-    "calls": calls,
-    "rivals": rivals,
     "shapes": at_shapes,
-    "variants": variants,
-    "sweep": sweep,
-    "fp8": fp8,
-    "energy": energy,
-    "hazard": hazard,
-    "agreement": agreement,
-    "quantised": quantised,
-    "sources": sources,
+    **{
+        one.__name__: one
+        for one in (
+            *(picture, variants, rivals, sizes, calls, fp8, sweep),
+            *(hazard, agreement, quantised, energy, sources),
+        )
+    },
 }
