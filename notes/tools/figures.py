@@ -174,11 +174,12 @@ class Unit(NamedTuple):
     least: float = 0  # of the kind's units the first with value >= least is taken by default
 
 
+PERCENT = Unit("share", "percent", "%", 100, 1)
 UNITS = (
+    PERCENT,
     Unit("rate", "TFLOPS", "TFLOPS", 1, 0),
     Unit("throughput", "GB/s", "GB/s", 1, 0),
     Unit("ratio", "factor", "", 1, 3),
-    Unit("share", "percent", "%", 100, 1),
     Unit("clock", "GHz", "GHz", 1, 2),
     Unit("time", "s", "s", 1, 2, 1),
     Unit("time", "ms", "ms", 1e3, 3, 1e-3),
@@ -195,7 +196,10 @@ UNITS = (
     Unit("count", "count", "", 1, 0),
 )
 SEPARATED_FROM = 10_000  # numbers from here on have commas between their thousands
-DIGITS, MOST_DECIMALS = 2, 4  # that the least number of a column has at least; and at most
+LEAST, MOST_DECIMALS = (
+    10,
+    4,
+)  # the least number of a column has two digits, if that many decimals do
 DASH = "–"  # where nothing was recorded
 
 
@@ -209,24 +213,18 @@ def written(values, kind, words=()):
     these words say, or as it suits the largest and the least."""
     sizes = [abs(middle(value)) for value in values if value]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
-    said = {word: re.fullmatch(r"\.[0-9]|±|gain", word) for word in words}
     for word in words:
-        if not said[word] and word not in units or word == "gain" and kind != "ratio":
+        known = word in units or re.fullmatch(r"\.[0-9]|±", word)
+        if not (known or (word == "gain" and kind == "ratio")):
             raise ExpressionError(f"'{word}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
-    largest = max(sizes, default=0)
-    unit = next(one for one in units.values() if largest >= one.least)
-    unit = next((units[word] for word in words if word in units), unit)
+    usual = next(one for one in units.values() if max(sizes, default=0) >= one.least)
+    unit = next((units[word] for word in words if word in units), usual)
     if "gain" in words:
-        unit = unit._replace(text="%", scale=100, decimals=1)
-    decimals = next((int(word[1:]) for word in words if word[0] == "."), None)
-    if decimals is None:
-        decimals, least = unit.decimals, min(sizes, default=1) * unit.scale
-        while (
-            unit.scale != 1
-            and least * 10**decimals < 10 ** (DIGITS - 1)
-            and decimals < MOST_DECIMALS
-        ):
-            decimals += 1
+        unit = PERCENT
+    decimals, least = unit.decimals, min(sizes, default=1) * unit.scale
+    while unit.scale != 1 and least * 10**decimals < LEAST and decimals < MOST_DECIMALS:
+        decimals += 1
+    decimals = next((int(word[1:]) for word in words if word[0] == "."), decimals)
 
     def text(value):
         if "±" in words and isinstance(value, Spread):
@@ -276,7 +274,7 @@ def where(words, source, track):
 
 
 def run_of(library, whos, name, words=(), track=None):
-    """The run that has this figure of all of them. ExpressionError if none does."""
+    """The run that has this figure of all of them, or None. ExpressionError for what cannot be."""
     source, names = figure_of(name).source, {who for who in whos if NAME.fullmatch(who)}
     others = {*whos} - names
     if not others <= CONTENDERS.keys():
@@ -284,23 +282,19 @@ def run_of(library, whos, name, words=(), track=None):
     track = min(names)[0] if names else track or CONTENDERS[min(others)].track
     at = where(words, source, track)
     if source == "emulator":
-        run = library.emulated(names)
-    elif source == "counters":
-        run = library.answer(names, **{**at, "protocol": source}, kind=lambda run: True)
-    else:
-        paired = {base_of(one) for one in names if name == "against"} - {None}
-        run = library.answer(names | paired, **at, who=others)
-    if run is None:
-        raise ExpressionError(f"nothing recorded has {name} of {', '.join(whos)} there")
-    return run
+        return library.emulated(names)
+    if source == "counters":
+        return library.answer(names, **{**at, "protocol": source}, kind=lambda run: True)
+    paired = {base_of(one) for one in names if name == "against"} - {None}
+    return library.answer(names | paired, **at, who=others)
 
 
 def value_of(library, whos, name, words=()):
     """A figure of one program, or the quotient of two's, and its kind. ExpressionError without one."""
     run, figure = run_of(library, whos, name, words), figure_of(name)
-    values = [figure.read(run, who) for who in whos]
+    values = [run and figure.read(run, who) for who in whos]
     if None in values or len(values) > 2:
-        raise ExpressionError(f"there is no {name} of {'/'.join(whos)} in that run")
+        raise ExpressionError(f"nothing recorded has {name} of {'/'.join(whos)} there")
     if len(values) == 1:
         return values[0], figure.kind
     return middle(values[0]) / middle(values[1]), "ratio"
@@ -355,17 +349,22 @@ def measure_of(whos):
 
 def values_of(library, whos, track, name, words, missing):
     """{program: its figure, None if it was not measured}: of one run if one has all of them, otherwise
-    each of its own. If they may be missing, those that no run has are left out."""
-    try:
-        run = run_of(library, whos, name, words, track)
-        return {who: figure_of(name).read(run, who) for who in whos}
-    except ExpressionError:
-        if len(whos) == 1 and not missing:
-            raise
-    found = {}
-    for who in whos if len(whos) > 1 else ():
-        found |= values_of(library, [who], track, name, words, missing)
-    return found
+    each of its own. ExpressionError if one has no run, unless it may be missing."""
+    together = run_of(library, whos, name, words, track)
+    runs = {who: together or run_of(library, [who], name, words, track) for who in whos}
+    if None in runs.values() and not missing:
+        raise ExpressionError(f"nothing recorded has {name} of {', '.join(whos)} there")
+    return {who: run and figure_of(name).read(run, who) for who, run in runs.items()}
+
+
+def head_of(name, unit, measure):
+    """The heading of a column."""
+    share = "memory share" if measure is results.MOVES else "tensor-core share"
+    own = {"ratio": f"of {measure.other_name}", "share": share}
+    head = own.get(name, figure_of(name).head)
+    if unit in UNIT_HEADS:
+        return f"{UNIT_HEADS[unit]} {head}".strip()
+    return ", ".join(filter(None, (head, unit))) or name
 
 
 def column_of(library, groups, who, column, missing):
@@ -382,17 +381,8 @@ def column_of(library, groups, who, column, missing):
                 gains[len(cells) - 1] = write_as(*gain, "gain")
     unit, texts = written(cells, figure_of(name).kind, form.split(",") if form else ())
     unit = unit if len(gains) < len(cells) else ""
-    measure, head = measure_of("/".join(who).split("/")), figure_of(name).head
-    head = {"ratio": f"of {measure.other_name}", "share": measure.share.replace("_", " ")}.get(
-        name, head
-    )
-    head = head.replace("tensor core", "tensor-core")
-    head = (
-        f"{UNIT_HEADS[unit]} {head}"
-        if unit in UNIT_HEADS
-        else ", ".join(filter(None, (head, unit)))
-    )
-    return [head.strip() or name, *(gains.get(i, text) for i, text in enumerate(texts))]
+    head = head_of(name, unit, measure_of("/".join(who).split("/")))
+    return [head, *(gains.get(i, text) for i, text in enumerate(texts))]
 
 
 def selector_text(word):
@@ -448,9 +438,10 @@ def rung_block(library, *words):
     if not NAME.fullmatch(name) or not all(word[0] == "@" for word in selectors):
         raise ValueError("write rung v07, or rung v07 @4096")
     selectors = [word[1:] for word in selectors]
-    run, measure = run_of(library, [name], "time", selectors), measure_of([name])
+    value_of(library, [name], "time", selectors)  # or say what is missing
+    measure = measure_of([name])
     if not any(map(SHAPE.fullmatch, selectors)):
-        selectors.append("x".join(map(str, run.shape)))
+        selectors.append("x".join(map(str, where(selectors, "times", name[0])["shape"])))
     who = dict.fromkeys(one for one in (base_of(name), name, measure.other) if one)
     who = [one for one in who if one == name or one not in results.APART]
     columns = OF_A_RUNG.format(rate="gb_per_s" if measure is results.MOVES else "tflops=.1")

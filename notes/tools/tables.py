@@ -8,11 +8,10 @@ card, ratios the medians of all.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import defaultdict
 from pathlib import Path
-from statistics import NormalDist, geometric_mean, median
+from statistics import geometric_mean, median
 
 from bench import results, rungs, shapes
 from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
@@ -32,7 +31,7 @@ SHAPES = {
     results.MOVES: ((32768, 32768), (4096, 16384)),
 }
 CUBLASLT = CONTENDERS["cublaslt"].title
-NOTHING = ["Not recorded yet."]
+NOTHING = "Not recorded yet."
 
 # --- which runs -----------------------------------------------------------------------------
 
@@ -181,14 +180,12 @@ def caption(runs, *words):
 
 def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where one
-    tried all, 'the best of 11,448 configurations'. A list that was cut says so: by Ctrl-C, or at
-    2,048, where it ended before `launched` was recorded."""
+    tried all, 'the best of 11,448 configurations'. A list that was cut by Ctrl-C says so."""
     runs = [run for run in runs if run.heuristics]
-    enumerated = [run.heuristics for run in runs if "enumerated" in run.heuristics]
-    cut = any(one.get("cut") or "launched" not in one for one in enumerated)
     words = few_to_many(algorithms(run, "cublaslt") for run in runs)
-    kind = "configurations" if enumerated else "heuristics"
-    return f"the best of {words} {kind}{' (a list that was cut)' if cut else ''}"
+    kind = "configurations" if any("enumerated" in run.heuristics for run in runs) else "heuristics"
+    cut = any(run.heuristics.get("cut") for run in runs)
+    return f"the best of {words} {kind}{' (a list that was cut)' * cut}"
 
 
 def few_to_many(numbers):
@@ -337,7 +334,7 @@ def at_shapes(library, *names, steps=None):
     measure = shapes.measure_of_track(names[0][0])
     runs = library.find(names, SHAPES.get(measure, ()), track=names[0][0])
     if not runs:
-        return NOTHING
+        return [NOTHING]
     gpus, columns = gpus_of(runs), []
     where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
     for shape, of_gpu in runs.items():
@@ -363,7 +360,7 @@ def variants(library, *names):
     """These rungs and variants at 8192 cubed, against their rungs."""
     run = library.answer(names, kind=lambda run: not run.plain)
     if run is None:
-        return NOTHING
+        return [NOTHING]
     figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
     figures += [("tensor-core share", "share"), ("SM clock", "clock")]
     columns = [(head, [[run]], *how) for head, *how in figures]
@@ -394,7 +391,7 @@ def rivals(library):
         names = [*filter(is_rival, names), *top]
         rows += programs(["program", "what"], firsts(runs), names, columns)[bool(rows) :]
         said[caption(runs)] = None
-    return [*markdown(rows), "", " ".join(said)] if rows else NOTHING
+    return [*markdown(rows), "", " ".join(said)] if rows else [NOTHING]
 
 
 # --- shapes in rows -------------------------------------------------------------------------
@@ -407,12 +404,12 @@ def sizes(library):
     """v18 at squares and at shapes of models: its usual launch, and its early launch."""
     runs = library.find([CHOOSES], (*((size,) * 3 for size in shapes.SQUARES), *shapes.MODELS))
     if not runs:
-        return NOTHING
+        return [NOTHING]
     columns = ratio_columns(runs)
     rows = [["m x n x k", f"{CHOOSES}, TFLOPS", *(head for head, *_ in columns)]]
     for shape, of_gpu in runs.items():
         cells = [cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for _, gpu, figure in columns]
-        rate = cell([*of_gpu.values()][0], CHOOSES, "tflops", "±")
+        rate = cell(next(iter(of_gpu.values())), CHOOSES, "tflops", "±")
         rows.append([title(shape), rate, *cells])
     said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(firsts(runs))}.")
     return [*markdown(rows, 1), "", said]
@@ -423,7 +420,7 @@ def calls(library):
     there = sorted({run.shape for run in library.runs if run.protocol == "call"})
     runs = library.find((), there, protocol="call")
     if not runs:
-        return NOTHING
+        return [NOTHING]
     own = firsts(runs)
     names = [*dict.fromkeys(name for run in own for name in run.names), "cublas", "cublaslt"]
     heads = [CONTENDERS[name].title if name in CONTENDERS else name for name in names]
@@ -480,99 +477,77 @@ def fp8(library, gpu):
     ]
 
 
+# --- families of shapes ---------------------------------------------------------------------
+
 WORST = 10
 LONGEST_NAME = 60  # of cuBLASLt's kernels
 REACHED = 1.0  # a ratio of the best that counts as reached
 
 
+def family(library, name, word, seed):
+    """The runs of a program on the home GPU at the shapes of a family that are drawn from a seed."""
+    drawn = shapes.drawn(word, seed, shapes.FAMILY_SHAPES)
+    return [run for shape in drawn if (run := library.choose([name], shape))]
+
+
 def family_figures(runs, name):
-    """What a program's ratios over a family of shapes come to."""
-    best, cublas, early = (
-        [ratio.mid for run in runs if (ratio := run.ratio(name, *how))]
-        for how in (["cublaslt"], ["cublas"], ["cublaslt", EARLY])
-    )
-    reached = sum(ratio >= REACHED for ratio in best)
-    found = {"mean": geometric_mean(best), "lowest": min(best), "reached": reached}
-    found["early"] = geometric_mean(early) if len(early) == len(runs) else None
-    return {**found, "cublas": geometric_mean(cublas)}
-
-
-def families(library, name, seed):
-    """{GPU: {family: the runs of a program at its shapes}} of the families drawn from a seed."""
-    found = defaultdict(dict)
-    for gpu in library.gpus:
-        for family in shapes.FAMILIES:
-            drawn = shapes.drawn(family, seed, shapes.FAMILY_SHAPES)
-            runs = [run for shape in drawn if (run := library.choose([name], shape, gpu=gpu))]
-            if runs:
-                found[gpu][family] = runs
-    return found
+    """{head: figure}: what a program's ratios over a family of shapes come to."""
+    hows = (["cublaslt"], ["cublas"], ["cublaslt", EARLY])
+    found = [[run.ratio(name, *how) for run in runs] for how in hows]
+    best, cublas, early = ([one.mid for one in ratios if one] for ratios in found)
+    return {
+        f"of {CUBLASLT}": geometric_mean(best),
+        "lowest": min(best),
+        f"shapes at {REACHED:.2f} or above": sum(ratio >= REACHED for ratio in best),
+        "early launch": geometric_mean(early) if len(early) == len(runs) else None,
+        "of cuBLAS": geometric_mean(cublas),
+    }
 
 
 def sweep(library, name, seed, *more):
     """A rung over families of shapes drawn from a seed: what they come to, or the worst shapes."""
-    found = families(library, name, int(seed))
+    found = {word: family(library, name, word, int(seed)) for word in shapes.FAMILIES}
     if more not in ((), ("worst",)):
         raise ValueError("write sweep v18 1, or sweep v18 1 worst")
-    if not found:
-        return NOTHING
+    if not all(found.values()):
+        return [NOTHING]
     if more:
         return worst(found, name)
-    heads, rows = ["family"], [[family] for family in shapes.FAMILIES]
-    named = (
-        f"of {CUBLASLT}",
-        "lowest",
-        f"shapes at {REACHED:.2f} or above",
-        "early launch",
-        "of cuBLAS",
-    )
-    for place, of_gpu in enumerate(found.values()):
-        short = short_name([*of_gpu.values()][0][0].gpu)
-        heads += [f"{short}: {head}" for head in named[:3]] if place else named
-        for row in rows:
-            runs = of_gpu.get(row[0])
-            cells = family_figures(runs, name) if runs else dict.fromkeys(named)
-            cells = {key: optional(value, 3) for key, value in cells.items()}
-            if runs:
-                cells["reached"] = f"{cells['reached'].partition('.')[0]} of {len(runs)}"
-            row += list(cells.values())[: 3 if place else None]
-    runs = {
-        (family, run.shape): {gpu: [run]}
-        for gpu, of_gpu in found.items()
-        for family, runs in of_gpu.items()
-        for run in runs
-    }
+    figures = {word: family_figures(runs, name) for word, runs in found.items()}
+    rows = [["family", *figures[word]] for word in [*found][:1]]
+    for word, of in figures.items():
+        cells = (
+            f"{n} of {len(found[word])}" if isinstance(n, int) else optional(n, 3)
+            for n in of.values()
+        )
+        rows.append([word, *cells])
+    runs = {(word, run.shape): {HOME: [run]} for word, of in found.items() for run in of}
     best = few_to_many(run.heuristics["returned"] for run in firsts(runs))
     said = (
         f"Burst protocol; {CUBLASLT} is the best of {best} heuristics. Geometric means over shapes "
         f"drawn from seed {seed}; lowest: of {CUBLASLT}. {origins(runs, str)}"
     )
-    return [*markdown([heads, *rows], 1), "", said]
+    return [*markdown(rows, 1), "", said]
 
 
 def worst(found, name):
-    """The shapes at which a rung is furthest from cuBLASLt's best on the first GPU, and what it has
-    on the others."""
-    (_, own), *others = found.items()
-    others = [{run.shape: run for runs in of.values() for run in runs} for _, of in others]
-    shorts = [short_name(next(iter(of.values())).gpu) for of in others]
-    rows = [
-        ["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", *(f"on {short}" for short in shorts)]
-    ]
-    rows[0] += ["early launch", "its kernel", f"{CUBLASLT}: TFLOPS", "its kernels"]
+    """The shapes at which a rung is furthest from cuBLASLt's best."""
+    rows = [["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", "early launch", "its kernel"]]
+    rows[0] += [f"{CUBLASLT}: TFLOPS", "its kernels"]
     points = [
-        (run.ratio(name, "cublaslt").mid, of, run) for of, runs in own.items() for run in runs
+        (run.ratio(name, "cublaslt").mid, word, run) for word, of in found.items() for run in of
     ]
-    for ratio, family, run in sorted(points, key=lambda point: point[0])[:WORST]:
-        there = [of.get(run.shape) for of in others]
-        early = run.ratio(name, "cublaslt", EARLY)
-        known = [one and one.ratio(name, "cublaslt") for one in there] + [early]
-        cells = [f"{ratio:.3f}", *(optional(one and one.mid, 3) for one in known)]
-        rates = [f"{run.rate(who).mid:.0f}" for who in (name, "cublaslt")]
+    for ratio, word, run in sorted(points, key=lambda point: point[0])[:WORST]:
+        early, rates = run.ratio(name, "cublaslt", EARLY), [run.rate(name), run.rate("cublaslt")]
+        own, best = (f"{rate.mid:.0f}" for rate in rates)
         kernel = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", run.heuristics["winner"]["name"])
         kernel = kernel if len(kernel) <= LONGEST_NAME else f"{kernel[:LONGEST_NAME]}…"
-        row = ["x".join(map(str, run.shape)), family, rates[0], *cells]
-        rows.append([*row, str(run.first(name).get("kernel", DASH)), rates[1], f"`{kernel}`"])
+        cells = [
+            f"{ratio:.3f}",
+            optional(early and early.mid, 3),
+            str(run.first(name).get("kernel", DASH)),
+        ]
+        rows.append(["x".join(map(str, run.shape)), word, own, *cells, best, f"`{kernel}`"])
     return markdown(rows)
 
 
@@ -580,7 +555,6 @@ def worst(found, name):
 
 REPORTS = results.ROOT / "planted" / "reports"
 DISAGREEMENT = "largest disagreement: "  # the line of the report from which on it is quoted
-NORMALS = 16384  # of N(0,1): the middles of intervals as likely
 
 
 def hazard(_library, rung, name):
@@ -603,27 +577,8 @@ def hazard(_library, rung, name):
 
 def agreement(library):
     """The end of what make compare said of two runs on one card."""
-    text = sorted(library.folder.glob("*-agreement.txt"))[-1].read_text(encoding="utf-8")
+    text = max(library.folder.glob("*-agreement.txt")).read_text(encoding="utf-8")
     return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
-
-
-def as_e4m3(number):
-    """The nearest number of e4m3; magnitudes above 448 become 448."""
-    _, exponent = math.frexp(number)  # |number| < 2^exponent
-    step = 2.0 ** (max(exponent - 1, -6) - 3)
-    return max(-448, min(round(number / step) * step, 448))
-
-
-def quantised(_library, *largest):
-    """What numbers from N(0,1) lose if one scale brings them and a large one into e4m3's range."""
-    normals = [NormalDist().inv_cdf((i + 0.5) / NORMALS) for i in range(NORMALS)]
-    rows = [["largest number, standard deviations", "error of the others, %, root mean square"]]
-    for deviations in map(int, largest):
-        scale = deviations / 448
-        errors = [as_e4m3(number / scale) * scale - number for number in normals]
-        percent = 100 * math.hypot(*errors) / math.hypot(*normals)
-        rows.append([f"{deviations:,}", f"{percent:.3g}"])
-    return markdown(rows, 0)
 
 
 ENERGY = {  # head, field, digits, scale
@@ -666,7 +621,7 @@ BLOCKS = {  # what fills a block, by the first word of its marker
         one.__name__: one
         for one in (
             *(picture, variants, rivals, sizes, calls, fp8, sweep),
-            *(hazard, agreement, quantised, energy, sources),
+            *(hazard, agreement, energy, sources),
         )
     },
 }
