@@ -11,17 +11,13 @@ Prints one line per case, with the figure; exits 1 if any failed.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from statistics import geometric_mean, median
 
-ROOT = Path(__file__).resolve().parent.parent
 from tools.emulated import case, exit_status
 
-from bench import shapes
-from bench.records import recorded, sweeps
-from bench.records.vocabulary import BOTH
-from notes.tools import shapes_table
+from bench import results, shapes
+from notes.tools import tables
 
-CUBE = (recorded.HEADLINE_SIZE,) * 3
 LEAST_SQUARE = 1024  # that the means are over; 512 is timed as well
 
 # Of cuBLASLt's best at 8192 cubed, by both protocols. In bursts that is the best of all of its
@@ -43,28 +39,6 @@ SMALL_BAR = 0.98  # of cuBLASLt's best, by usual launches
 COPY_BAR = 0.82  # bytes per second of few rows, of a device copy's
 
 
-def runs_of(step, shape, protocol, folder=recorded.RESULTS):
-    """{GPU: ladders of the commit measured last there, one of each card} with a rung at a shape
-    (m, n, k), the home GPU first. KeyError if there are none."""
-
-    def wanted(ladder):
-        good = {rung["step"] for rung in recorded.measured(ladder)}
-        fits = recorded.shape_of(ladder) == shape and ladder["protocol"] == protocol
-        fits = fits and not ladder["interrupted"] and recorded.rungs_only(ladder)
-        return fits and step in good and not recorded.is_outdated(ladder, step)
-
-    home, found = recorded.home(folder), {}
-    for ladder in filter(wanted, (one for _, one in recorded.all_ladders(folder))):
-        found.setdefault(ladder["gpu"]["name"], []).append(ladder)
-    if not found:
-        raise KeyError(f"{step} is not recorded at {shape}, {protocol}")
-    for gpu, ladders in found.items():
-        ladders.sort(key=recorded.precedence(ladders, home), reverse=True)
-        newest = [one for one in ladders if one["commit"] == ladders[0]["commit"]]
-        found[gpu] = list({one["gpu"].get("card"): one for one in reversed(newest)}.values())
-    return dict(sorted(found.items(), key=lambda pair: not home.has(pair[1][0])))
-
-
 def at_least(name, found, least):
     """A case with its figure in its name; None is one that is not recorded."""
     if found is None:
@@ -74,120 +48,86 @@ def at_least(name, found, least):
     case(f"{name}: {found:.3f}", why)
 
 
-def of_best(folder=recorded.RESULTS):
+def of_best(library):
     """(words, ratio of the top rung to cuBLASLt's best, its bar) on each GPU with a bar, by protocol."""
-    for protocol in BOTH:
-        runs = runs_of(recorded.TOP, CUBE, protocol, folder)
-        of_gpu = {recorded.short_name({"name": name}): ladders for name, ladders in runs.items()}
+    names = [results.TOP]
+    for protocol in results.PROTOCOLS[:2]:
         for gpu, bar in OF_BEST.items():
-            ladders = of_gpu.get(gpu, [])
-            found = recorded.over_cards(
-                ladders, recorded.TOP, lambda timing: timing["ratio_to_cublaslt"]
-            )
-            cards = f"{len(ladders)} card{'' if len(ladders) == 1 else 's'}"
-            yield f"{protocol} on {cards} of {gpu}", found and found["median"], bar
+            run = library.choose(names, protocol=protocol, gpu=gpu.lower())
+            cards = library.beside(run, names)[results.slug(run.gpu)] if run else []
+            found = [one.ratio(results.TOP, "cublaslt").mid for one in cards]
+            many = f"{len(cards)} card{'' if len(cards) == 1 else 's'}"
+            yield f"{protocol} on {many} of {gpu}", median(found) if found else None, bar
 
 
-def headline():
+def headline(library):
     """At 8192 cubed."""
-    for words, found, least in of_best():
-        at_least(f"{recorded.TOP} over cuBLASLt's best, {words}", found, least)
-    (ladder, *_), *_ = runs_of(recorded.TOP, CUBE, "sustained").values()
-    timing = recorded.entry_of(ladder, recorded.TOP)["timing"]
+    for words, found, least in of_best(library):
+        at_least(f"{results.TOP} over cuBLASLt's best, {words}", found, least)
+    run = library.choose([results.TOP], protocol="sustained")
     for other in ("cublas", "cublaslt"):
-        saved = timing[other]["joules"] / timing["step"]["joules"]
-        at_least(f"joules of {other} over {recorded.TOP}'s", saved, 1)
+        sides = [run.reading(results.TOP, "joules", who) for who in (other, "step")]
+        at_least(f"joules of {other} over {results.TOP}'s", sides[0] / sides[1], 1)
 
 
-def ratios(timings, of, launch):
-    """Of each timing the median of the paired ratios, of the rung launched so."""
-    pairs = [zip(timing[of]["seconds"], timing[launch]["seconds"]) for timing in timings]
-    return [recorded.median([theirs / own for theirs, own in pair]) for pair in pairs]
-
-
-def sweep():
+def sweep(library):
     """Squares and model shapes, on the home GPU."""
-    name = shapes_table.CHOOSES
-    timings = []
+    name = tables.CHOOSES
     squares = [(size,) * 3 for size in shapes.SQUARES if size >= LEAST_SQUARE]
-    for shape in (*squares, *shapes.MODELS):
-        ladder = next(iter(runs_of(name, shape, recorded.HEADLINE_PROTOCOL).values()))[0]
-        if recorded.home().has(ladder):
-            timings.append(recorded.entry_of(ladder, name)["timing"])
-        else:
-            case(f"{name} at {shape} on the home GPU", "it is not recorded")
+    runs = {shape: library.choose([name], shape) for shape in (*squares, *shapes.MODELS)}
+    missing = [shape for shape, run in runs.items() if run is None]
+    case(f"{name} is recorded at all shapes", ", ".join(map(tables.title, missing)))
     for launch, bars in (("early", SWEEP_EARLY), ("step", SWEEP_USUAL)):
-        words = (
-            f"over {len(timings)} shapes, {name}'s {'usual' if launch == 'step' else launch} launch"
+        usual = "usual" if launch == "step" else launch
+        words = f"over {len(runs)} shapes, {name}'s {usual} launch"
+        best, cublas = (
+            [run.ratio(name, to, launch).mid for run in runs.values() if run]
+            for to in ("cublaslt", "cublas")
         )
-        best = ratios(timings, "cublaslt", launch)
-        cublas = ratios(timings, "cublas", launch)
-        at_least(
-            f"geometric mean {words} over cuBLASLt's best", sweeps.geometric_mean(best), bars[0]
-        )
-        at_least(f"geometric mean {words} over cuBLAS", sweeps.geometric_mean(cublas), bars[1])
+        at_least(f"geometric mean {words} over cuBLASLt's best", geometric_mean(best), bars[0])
+        at_least(f"geometric mean {words} over cuBLAS", geometric_mean(cublas), bars[1])
         at_least(f"the lowest {words} over cuBLASLt's best", min(best), bars[2])
 
 
-def of_copy(points, folder):
-    """The lowest share of a device copy's bytes per second that a point has on its GPU; None if no copy
-    was timed there. `points` is of sweeps.find()."""
-    points, sweep = points
-    rates = [
-        ladder["device_copy"]["gb_per_s"]["median"]
-        for _, ladder in recorded.all_ladders(folder)
-        if "device_copy" in ladder and ladder["gpu"]["name"] == sweep["gpu"]["name"]
-    ]
-    if not rates:
+def of_copy(library, runs):
+    """The lowest share of a device copy's bytes per second that the rung has in these runs; None if no
+    copy was timed, or one of them is missing."""
+    copies = [run for run in library.runs if "device_copy" in run.contenders]
+    rates = [run.rate("device_copy").mid for run in copies if results.slug(run.gpu) == results.HOME]
+    if not rates or None in runs:
         return None
-    rows = [(sweeps.shape_of(point), point["seconds"]["step"]) for point in points]
-    moved = [
-        2e-9 * (m * k + n * k + m * n) / recorded.median(seconds) for (m, n, k), seconds in rows
-    ]
+    moved = []
+    for run in runs:
+        m, n, k = run.shape
+        moved.append(2e-9 * (m * k + n * k + m * n) / median(run.seconds(JUDGED)))
     return min(moved) / max(rates)
 
 
-def small_squares(name, gpu, folder):
-    """[(words, ratio of a rung's usual launch to cuBLASLt's best, bar)] where that is recorded."""
-    for size in SMALL:
-        try:
-            ladders = runs_of(name, (size,) * 3, recorded.HEADLINE_PROTOCOL, folder)[gpu]
-        except KeyError:
-            yield f"{size}³, usual launch", None, SMALL_BAR
-            continue
-        timing = recorded.entry_of(ladders[0], name)["timing"]
-        yield f"{size}³, usual launch", timing["ratio_to_cublaslt"]["median"], SMALL_BAR
-
-
-def random_shapes(folder=recorded.RESULTS, name=JUDGED):
+def random_shapes(library):
     """(words, figure, bar) of a rung on the home GPU; the figures are None unless all families of the seed
     that judges are recorded there."""
-    words = {f"{family}:{JUDGES}": bars for family, bars in FAMILIES.items()}
-    home = recorded.home(folder)
-    found = sweeps.find(sweeps.load(folder), name, (*words, "few"), home)
-    gpu, of_gpu = next(iter(found.items()), (None, {}))
-    there = {word: one for word, one in of_gpu.items() if sweeps.is_whole(word, one[0])}
-    judged = there if {*words, "few"} <= there.keys() and home.has(there["few"][1]) else {}
-    for word, (mean, lowest) in words.items():
-        figures = sweeps.figures_of(judged[word][0]) if judged else {}
-        yield f"{word}, geometric mean", figures.get("mean"), mean
-        if lowest:
-            yield f"{word}, lowest", figures.get("lowest"), lowest
-    few = of_copy(judged["few"], folder) if judged else None
-    yield "few rows, of a device copy's rate", few, COPY_BAR
-    yield from small_squares(name, gpu if judged else None, folder)
-
-
-def judge():
-    """Random shapes, few rows and small squares."""
-    for words, value, bar in random_shapes():
-        at_least(f"{JUDGED}: {words}", value, bar)
+    found = {word: tables.family(library, JUDGED, word, JUDGES) for word in FAMILIES}
+    whole = all(len(runs) == shapes.FAMILY_SHAPES for runs in found.values())
+    for word, bars in FAMILIES.items():
+        figures = tables.family_figures(found[word], JUDGED) if whole else {}
+        heads = {"geometric mean": f"of {tables.CUBLASLT}", "lowest": "lowest"}
+        for (words, head), bar in zip(heads.items(), bars):
+            if bar:
+                yield f"{word}:{JUDGES}, {words}", figures.get(head), bar
+    few = [library.choose([JUDGED], shape) for shape in shapes.FEW]
+    yield "few rows, of a device copy's rate", of_copy(library, few) if whole else None, COPY_BAR
+    for size in SMALL:
+        run = library.choose([JUDGED], (size,) * 3)
+        ratio = run and run.ratio(JUDGED, "cublaslt").mid
+        yield f"{size}³, usual launch", ratio, SMALL_BAR
 
 
 def main():
-    headline()
-    sweep()
-    judge()
+    library = tables.Library()
+    headline(library)
+    sweep(library)
+    for words, value, bar in random_shapes(library):
+        at_least(f"{JUDGED}: {words}", value, bar)
     return exit_status()
 
 

@@ -13,9 +13,8 @@ import sys
 
 from tools.emulated import ROOT, case, exit_status, rungs
 
-from bench import markdown
 from exercises.table import EXERCISES
-from notes.tools import notes_tables
+from notes.tools import fill
 
 NOTES = ROOT / "notes"
 HEADINGS = (
@@ -82,11 +81,11 @@ def wrong_with_idea(prose):
 def wrong_figures(prose, most, may_type):
     """Figures that are too many, or that only a table may show, or measured rates and gains that
     are typed, but for code and predictions."""
-    named = [match["expression"] for match in markdown.FIGURE.finditer(prose) if not match["code"]]
+    named = [piece["figure"] for piece in fill.pieces(prose) if piece["figure"] is not None]
     wrong = [text for text in named if OF_TABLES.search(text)]
     if len(named) > most:
         wrong.append(f"{len(named)} figures in sentences, more than {most}")
-    prose = PREDICTION.sub("", COMMENT.sub("", markdown.FIGURE.sub("~", prose)))
+    prose = PREDICTION.sub("", COMMENT.sub("", fill.PIECE.sub("~", prose)))
     typed = [" ".join(match[0].split()) for match in TYPED.finditer(prose)]
     return wrong + [text for text in typed if text not in OF_DATASHEETS and not may_type]
 
@@ -94,7 +93,7 @@ def wrong_figures(prose, most, may_type):
 def check_page(path):
     """A page is what its folder says, and has the figures that it may have."""
     note, folder = path.read_text(encoding="utf-8"), path.parent.name
-    prose = "".join(part.text for part in markdown.segments(note) if part.kind == "text")
+    prose = fill.prose(note)
     if folder == "rungs":
         case(f"{path.relative_to(ROOT)} is a page", wrong_with_rung(path.stem, note, prose))
     if folder == "ideas":
@@ -105,7 +104,7 @@ def check_page(path):
 
 
 def main():
-    pages = notes_tables.pages(NOTES)
+    pages = fill.pages(NOTES)
     linked = set(LINK.findall((NOTES / "README.md").read_text(encoding="utf-8")))
     there = {(path.parent.name, path.stem) for path in pages if path.parent.parent == NOTES}
     of_rungs = {("rungs", name) for name in rungs()}

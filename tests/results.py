@@ -1,32 +1,45 @@
 #!/usr/bin/env python3
-"""Recorded results are whole and consistent; the README, notes and plots show what they say.
+"""Recorded results can be read; the README, notes and plots show what they say.
 
-What a file has to be stands in bench/records/schema.py; bench/records/figures.py recomputes its
-figures from the raw samples. Prints one line per case; exits 1 if any failed.
+Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "bench" / "results"
 PLOTS = ROOT / "plots"
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_TRACE_BYTES = 200_000
 SMALLEST_PNG = 10_000  # bytes; an empty picture of this size takes less
 
+from tools.cases import holds, require, run
 from tools.emulated import case, exit_status
-from tools.fake_rungs import require, run
 
-from bench.records import recorded
+from bench import results
+from notes.tools import tables
 
 
-def check_tables(program):
-    """The tables in a page are what the program would write."""
-    result = run(sys.executable, "-m", f"notes.tools.{program}", "--check")
-    require(result.returncode == 0, result.stderr.strip())
+def check_pages(_):
+    """The pages are what make notes would write."""
+    found = run(sys.executable, "-m", "notes.tools.fill", "--check")
+    require(found.returncode == 0, found.stderr.strip())
+
+
+def check_rows(path):
+    """Each row of a file is one, in a folder of its GPU, measured from a tree without changes, and of
+    programs each of which has a result or none."""
+    for one in results.load(path):
+        require(results.slug(one.gpu) in path.parts, f"it is of {results.slug(one.gpu)}")
+        require(not one.commit.endswith("+dirty"), "recorded from a tree with changes")
+        require(one.date, f"the run at {tables.title(one.shape)} has no date")
+        require(one.path.parent.name != "then" or one.path.stem == one.commit, one.commit)
+        require(
+            one.measured and not {*one.failed} & {*one.rows}, f"{one.failed} and {one.measured}"
+        )
 
 
 def check_png(path):
@@ -37,44 +50,32 @@ def check_png(path):
 
 
 def check_trace(path):
-    """A recorded trace can be true, is small, and stands under its own name."""
-    record = recorded.load_record(path)
-    require(record["kind"] == "trace", f"its kind is {record['kind']}")
+    """A recorded trace is small, and has its own name."""
+    record = json.loads(path.read_text(encoding="utf-8"))
     require(path.stat().st_size < MOST_TRACE_BYTES, f"{path.stat().st_size} bytes")
     require(not record["commit"].endswith("+dirty"), "recorded from a tree with changes")
-    require(path.name == f"{recorded.trace_name(record)}.json", recorded.trace_name(record))
+    name = f"{record['step']}-{results.slug(record['gpu'])}"
+    require(path.stem == name, f"it is of {name}")
 
 
 def check_svg(path):
     """plots/ladder.svg names every rung of the climb and was drawn from the headline run."""
-    ladder = recorded.climb(recorded.load_ladder(recorded.newest_headline()))
-    text = path.read_text(encoding="utf-8")
-    wanted = [f"{ladder['date'][:10]}, commit {ladder['commit']}", ladder["gpu"]["name"]]
-    wanted += [f">{name}<" for name in recorded.all_names(ladder)]
-    rates = [rung["timing"]["step"]["tflops"]["median"] for rung in recorded.measured(ladder)]
-    for words in (*wanted, *(f">{rate:.0f}<" for rate in rates)):
-        require(words in text, f"'{words}' isn't in it: drawn from another run ('make plots')")
-
-
-def check_not_measured(_):
-    """No standard run has a rung that is said to be not measured, and there are such rungs."""
-    ladders = [one for _, one in recorded.all_ladders() if recorded.is_standard(one)]
-    names = {name for one in ladders for name in recorded.all_names(one)}
-    there = {name for track in recorded.TRACKS for name in recorded.rung_names(track=track)}
-    wrong = recorded.NOT_MEASURED & names | recorded.NOT_MEASURED - there
-    require(not wrong, f"recorded.NOT_MEASURED: take out {', '.join(sorted(wrong))}")
+    one = tables.Library().headline()[tables.CUBE][results.HOME][0]
+    names = [name for name in one.measured if name <= results.LAST]
+    rates = (f">{one.rate(name).mid:.0f}<" for name in names)
+    made = f"{one.date[:10]}, commit {one.commit}"
+    holds(
+        path.read_text(encoding="utf-8"), made, one.gpu["name"], *map(">{}<".format, names), *rates
+    )
 
 
 def cases():
     """(name, check, what it takes) of all cases."""
-    yield "the README's results are the recorded ones", check_tables, "readme_table"
-    yield "the notes' tables are the recorded ones", check_tables, "notes_tables"
-    yield "rungs that are not measured have no record", check_not_measured, None
-    for path in sorted([*RESULTS.glob("*.json"), *RESULTS.glob("same-card/*.json")]):
-        name = f"{path.relative_to(RESULTS)} is of its schema and follows from its samples"
-        yield name, recorded.load_record, path
-    for path in sorted(recorded.TRACES.glob("*.json")):
-        yield f"traces/{path.name} can be true", check_trace, path
+    yield "README and notes say what is recorded", check_pages, None
+    for path in sorted(results.RESULTS.glob("*/**/*.jsonl")):
+        yield f"{path.relative_to(results.RESULTS)} can be read", check_rows, path
+    for path in sorted((ROOT / "bench" / "traces").glob("*.json")):
+        yield f"traces/{path.name} is small", check_trace, path
     yield "plots/ladder.png is a picture", check_png, PLOTS / "ladder.png"
     yield "plots/ladder.svg shows every rung recorded", check_svg, PLOTS / "ladder.svg"
 

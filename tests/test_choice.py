@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of v18's model: it takes the kernel that is fastest, or close to it, where that is recorded.
 
-The recorded ladders are those with v18 and all of its variants in them, each of which takes one of
+The recorded runs are those with v18 and all of its variants in them, each of which takes one of
 its kernels always. At the shapes of FITTED the model's constants were read off what was measured;
 the others are a test of it. Needs no GPU: make builds tests/choice/choose.cu, which asks the rung,
 and the same of a rung with a model in which turns end as quickly as others, which must fail here.
@@ -16,7 +16,7 @@ import sys
 
 from tools import BUILD, ROOT, case, exit_status, skip
 
-from bench.records import recorded
+from notes.tools import tables
 
 MOST_SLOWER = 0.02  # than the fastest variant's rate
 FITTED = ("16384x4096x256", "12288x3072x512", "6144x4096x2048")
@@ -40,13 +40,12 @@ def choice(program, sms, shape):
 
 
 def measured():
-    """(record, shape, multiprocessors, variants' rates as multiples of v18's) of the finished ladders
-    in which all variants have a result."""
-    for place, ladder in recorded.all_ladders():
-        pairs = [pair for pair in ladder["neighbours"] if pair["lower"] == "v18"]
-        rates = {pair["upper"]: pair["paired_ratio"] for pair in pairs}
-        if set(variants().values()) <= rates.keys() and not ladder["interrupted"]:
-            yield place.name, recorded.shape_text(ladder), ladder["gpu"]["sms"], rates
+    """(shape, multiprocessors, {variant: its rate as a multiple of v18's}) of the runs in which all
+    variants have a result."""
+    for run in tables.Library().runs:
+        if {"v18", *variants().values()} <= {*run.measured}:
+            rates = {name: run.against(name, "v18").ratio for name in variants().values()}
+            yield "x".join(map(str, run.shape)), run.gpu["sms"], rates
 
 
 def why_not(program, shape, sms, rates):
@@ -60,23 +59,23 @@ def why_not(program, shape, sms, rates):
 def main():
     subprocess.run(["make", "-s", "choices"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     case("each of v18's kernels has a variant", "" if len(variants()) == 5 else f"{variants()}")
-    ladders = list(measured())
-    if ladders:
-        shapes = {shape for _, shape, _, _ in ladders}
+    runs = list(measured())
+    if runs:
+        shapes = {shape for shape, _, _ in runs}
         case("all variants were measured where it was fitted", " ".join(set(FITTED) - shapes))
         case("and where it was not", "" if shapes - set(FITTED) else "no ladder has them all")
     else:
         skip("v18's choices against its fastest kernels", "no ladder has all of its variants")
-    for place, *ladder in ladders:
-        words = "fitted to" if ladder[0] in FITTED else "not fitted to"
-        case(f"the choice at {ladder[0]} ({words}; {place})", why_not("rung", *ladder))
+    for run in runs:
+        words = "fitted to" if run[0] in FITTED else "not fitted to"
+        case(f"the choice at {run[0]} ({words})", why_not("rung", *run))
     right, wrong = (choice(program, H200_SMS, TOLD) for program in ("rung", "quick-turns"))
     why = f"both take {right}" if right == wrong else ""
     case(f"a model with quick turns chooses otherwise at {TOLD}", why)
-    for place, *ladder in ladders:
-        if ladder[0] == TOLD:
-            why = "" if why_not("quick-turns", *ladder) else "its choice passes for a good one"
-            case(f"a model with quick turns is refused at {TOLD} ({place})", why)
+    for run in runs:
+        if run[0] == TOLD:
+            why = "" if why_not("quick-turns", *run) else "its choice passes for a good one"
+            case(f"a model with quick turns is refused at {TOLD}", why)
     return exit_status()
 
 

@@ -7,31 +7,29 @@ Prints one line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import re
 import sys
 import tempfile
 from pathlib import Path
 
-from tools import made_sweeps, planted_reports, stored
+from tools import planted_reports
 from tools.emulated import ROOT, case, exit_status
 
-from bench import markdown
-from bench.records import recorded
 from exercises import planted_bugs
-from notes.tools import notes_tables, quantities, readings
+from notes.tools import figures, fill, tables
 
 # --- expressions ----------------------------------------------------------------------------
 
 REFUSED = "refused: "
-TEXTS = {  # of made-up quantities
+TEXTS = {  # of made-up values
     (1.0963, "ratio", ""): "1.096",
     (1.0963, "ratio", "gain"): "+9.6 %",
     (0.9, "ratio", "gain .0"): "−10 %",
-    (8e14, "rate", ""): "800 TFLOPS",
-    (8e14, "rate", ".1"): "800.0 TFLOPS",
-    (1.5857e9, "clock", ""): "1.59 GHz",
+    (800.0, "rate", ""): "800 TFLOPS",
+    (800.0, "rate", ".1"): "800.0 TFLOPS",
+    (figures.Spread(800.04, 799, 802), "rate", ".1 ±"): "800.0 ±1.5",
+    (1.5857, "clock", ""): "1.59 GHz",
     (1.3746e-3, "time", ""): "1.375 ms",
     (2.5e-6, "time", ""): "2.50 µs",
     (2.18e6, "cycles", ""): "2.180 million cycles",
@@ -40,17 +38,17 @@ TEXTS = {  # of made-up quantities
     (8.11e9, "bytes", "MB"): "8110.0 MB",
     (53440, "count", ""): "53,440",
     (288, "count", ""): "288",
-    (2.5, "number", ""): "2.50",
     (0.62, "share", ""): "62.0 %",
-    (8e14, "rate", "GHz"): REFUSED,
-    (8e14, "rate", "gain"): REFUSED,
-    (8e14, "rate", "loud"): REFUSED,
+    (None, "share", ""): "–",
+    (800.0, "rate", "GHz"): REFUSED,
+    (800.0, "rate", "gain"): REFUSED,
+    (800.0, "rate", "loud"): REFUSED,
 }
 NO_FIGURES = {  # what is wrong with them
     "no who and quantity": ("", "v07", "v07 tflops tflops", "v07.tflops", "__import__('os')"),
     "an unknown quantity": ("v07 speed", "v07 emulator.naps", "v07 who__knows.sum"),
     "an unknown program": ("v99 tflops", "v07-unheard-of tflops", "somebody tflops"),
-    "an unknown run": ("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops"),
+    "an unknown run": ("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops", "v07/t02 time"),
     "a quantity that a run does not have": ("v01 share", "v07 joules", "v07 gb_per_s"),
     "a quantity that a program cannot have": ("cublas against", "cublaslt dram_bytes"),
     "selectors of nothing, or two of one kind": (
@@ -59,75 +57,68 @@ NO_FIGURES = {  # what is wrong with them
         "v07 tflops @8192x8192",
         "v07 tflops @sustained @burst",
     ),
-    "selectors that do not apply": ("v07 dram_bytes @burst", "v07 emulator.tma_loads @4096"),
 }
 
 
 def text_or_error(function, *arguments):
-    """What it gives, or the error's text behind a mark."""
+    """What it gives, or the error's text after a mark."""
     try:
         return function(*arguments)
-    except quantities.ExpressionError as error:
+    except figures.ExpressionError as error:
         return f"{REFUSED}{error}"
 
 
-def recorded_examples():
-    """{expression: text} worked out here from the records themselves."""
-    ladder = recorded.load_ladder(recorded.newest_headline())
-    timing = {rung["step"]: rung["timing"] for rung in ladder["rungs"]}
-    own, lower = timing["v07"], timing["v06"]
-    rate = own["step"]["tflops"]["median"]
-    cycles = 2 * 8192**3 / (rate * 1e12) * own["step"]["sm_clock_ghz"] * 1e9
-    counters = stored.newest_with({"v07"}, recorded.shape_of(ladder), "counters")
-    counted = recorded.entry_of(counters, "v07")["counters"]
-    quotient = rate / lower["step"]["tflops"]["median"]
+def recorded_examples(library):
+    """{expression: text} worked out here from the rows themselves."""
+    run = library.choose(["v06", "v07"])
+    rate, lower = (run.rate(name).mid for name in ("v07", "v06"))
+    clock, share = (run.reading("v07", key) for key in ("ghz", "share"))
+    counters = library.choose(["v07"], protocol="counters", kind=lambda run: True)
+    counted = counters.first("v07")["counters"]
     return {
         "v07 tflops": f"{rate:.0f} TFLOPS",
-        "v07 ratio": f"{own['ratio_to_cublas']['median']:.3f}",
-        "v07 share": f"{own['step']['tensor_core_share'] * 100:.1f} %",
-        "v07 clock": f"{own['step']['sm_clock_ghz']:.2f} GHz",
-        "v07 cycles": f"{cycles / 1e6:.3f} million cycles",
-        "v07/v06 tflops": f"{quotient:.3f}",
-        "v07/v06 tflops as gain": f"{(quotient - 1) * 100:+.1f} %".replace("-", "−"),
+        "v07 ratio": f"{run.ratio('v07', 'cublas').mid:.3f}",
+        "v07 share": f"{share * 100:.1f} %",
+        "v07 clock": f"{clock:.2f} GHz",
+        "v07 cycles": f"{2 * 8192**3 / (rate * 1e12) * clock * 1e3:.3f} million cycles",
+        "v07/v06 tflops": f"{rate / lower:.3f}",
+        "v07/v06 tflops as gain": f"{(rate / lower - 1) * 100:+.1f} %".replace("-", "−"),
         "v07 l2_bytes": f"{counted['lts__t_sectors_srcunit_tex.sum'] * 32 / 1e9:.2f} GB",
-        "cublas tflops": f"{ladder['cublas']['tflops']['median']:.0f} TFLOPS",
+        "cublas tflops": f"{run.rate('cublas').mid:.0f} TFLOPS",
     }
 
 
 def check_expressions():
-    """How quantities are written, what the records say, and what is no expression."""
+    """How values are written, what the rows say, and what is no expression."""
     for (value, kind, form), wanted in TEXTS.items():
-        quantity = quantities.Quantity(value, kind)
-        found = text_or_error(quantities.write_as, quantity, form.split())
+        found = text_or_error(figures.write_as, value, kind, *form.split())
         good = found.startswith(REFUSED) if wanted == REFUSED else found == wanted
         case(f"{value} as {form or 'usual'} of a {kind}: {wanted}", "" if good else f"'{found}'")
-    text = functools.partial(readings.text_of, library=readings.Library())
-    for expression, wanted in recorded_examples().items():
-        found = text_or_error(text, expression)
+    library = tables.Library()
+    for expression, wanted in recorded_examples(library).items():
+        found = text_or_error(figures.text_of, expression, library)
         case(f"'{expression}': {wanted}", "" if found == wanted else f"'{found}'")
     for wrong, those in NO_FIGURES.items():
-        found = {one: text_or_error(text, one) for one in those}
+        found = {one: text_or_error(figures.text_of, one, library) for one in those}
         taken = [f"'{one}': {what}" for one, what in found.items() if not what.startswith(REFUSED)]
         case(f"refused: {wrong}: {', '.join(map(repr, those))}", ", ".join(taken))
 
 
 # --- markers --------------------------------------------------------------------------------
 
-ONE = "<!--=v07/v07 tflops as .0-->1<!--/-->"  # of every record
+ONE = "<!--=v07/v07 tflops as .0-->1<!--/-->"
 RIGHT = f"text {ONE} and `<!--=v07-->9<!--/-->`\n\n```\n<!--=v07-->9<!--/-->\n```\n"
 WRONG = RIGHT.replace("1<!--/-->", "3<!--/-->")
-PINNED = "c413973"  # a run with variants that is not the newest
 BLOCKS = {  # what is in them
     "rung v07": "| v06 |",
     "rung v07 @sustained": "| energy, J |",
     "figures @8192 @4096 : v07 v07/v06 cublaslt : tflops time=us ratio": "| cuBLASLt's best |",
+    "figures @4096 @8192 : v07 v06 : ratio": "| of cuBLAS at | v07 | v06 |",
     "hazard v07 no-wait-on-full": "v07: ",
     "agreement": "\nthe two runs agree within ",
     "variants v16 v16-late-place": "/3) |",
-    "variants @1234567": "Not recorded yet.",
     "shapes a01": "TFLOPS, burst: medians",
     "sweep v99 1": "Not recorded yet.",
-    "quantised 5 1000 100000": "| 100,000 | 12.6 |",
     "sources": "Nothing recorded",
 }
 NO_BLOCKS = {
@@ -140,12 +131,10 @@ NO_BLOCKS = {
         ": v06/v07/v08 : tflops",
         "@1234567 : v07 : tflops",
     ),
-    "variants": ("@72badb8 @5147d2e", "somebody"),
     "shapes": ("", "../v07"),
-    "sweep": ("", "v18", "18 1", "v18 one", "v18 1 best"),
+    "sweep": ("", "v18", "18 one", "v18 one", "v18 1 best"),
     "agreement": ("v07",),
-    "energy": ("joules v14", "budget"),
-    "quantised": ("", "5 x"),
+    "energy": ("joules v16", "parts"),
     "sources": ("of this",),
 }
 BROKEN = (
@@ -158,13 +147,6 @@ BROKEN = (
 )
 
 
-def pinned():
-    """{block: how v16's row in it begins} of the variants of that commit."""
-    entry = recorded.entry_of(recorded.load_ladder(recorded.newest_variants(commit=PINNED)), "v16")
-    row = f"| v16 | {entry['idea']} | {entry['timing']['step']['tflops']['median']:.1f} ±"
-    return {f"variants @{PINNED} v16": row}
-
-
 def filled(note, *options):
     """(exit status, what the page then says, what was said) of make notes over one page."""
     with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +155,7 @@ def filled(note, *options):
         page.write_text(note, encoding="utf-8")
         said = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            status = notes_tables.main(["--notes", str(page.parent.parent), *options])
+            status = fill.main(["--notes", str(page.parent.parent), *options])
         return status, page.read_text(encoding="utf-8"), said.getvalue()
 
 
@@ -187,7 +169,7 @@ def check_markers():
     ):
         *found, said = filled(note, *options)
         case(what, "" if tuple(found) == wanted else f"{found}: {said}")
-    for block, words in {**BLOCKS, **pinned()}.items():
+    for block, words in BLOCKS.items():
         status, text, said = filled(f"<!-- {block} -->\nold\n<!-- end -->\n")
         good = status == 0 and words in text and "old" not in text
         good = good and filled(text, "--check")[:2] == (0, text)
@@ -204,50 +186,6 @@ def check_markers():
         status, text, said = filled(note)
         good = status == 2 and text == note and "v07.md: line 1: " in said
         case(f"refused: {note!r}", "" if good else f"status {status}: {said}")
-    whole = "".join(piece.text for piece in markdown.segments(RIGHT))
-    case("a note's segments add up to it", "" if whole == RIGHT else whole)
-
-
-# --- sweeps ---------------------------------------------------------------------------------
-
-SWEEPS = (  # what is recorded, first what is shown of it
-    made_sweeps.sweep("aligned:1,any:1", better=1.02),
-    made_sweeps.sweep("rows:1,few,odd:1", lacks=3),
-    made_sweeps.sweep("aligned:1,odd:1", made_sweeps.H100, better=0.97),
-    made_sweeps.sweep("aligned:1", date="2026-11-30T00:00:00Z", better=2),
-    made_sweeps.sweep("any:1", date="2026-12-02T00:00:00Z", better=3, lacks=50),
-)
-SWEEP_LINES = {  # beginnings of lines, by block
-    "sweep v18 1": (
-        "| family | of cuBLASLt's best | lowest | shapes at 1.00 or above | early launch | of cuBLAS | H",
-        "| aligned | 1.018 | 0.918 | 36 of 60 | 1.273 | 1.250 | 0.968 | 0.873 | 21 of 60 |",
-        "| any | 1.018 | 0.918 | 36 of 60 | 1.273 | 1.250 | – | – | – |",
-        "| odd | 0.993 | 0.900 | 27 of 57 | 1.242 | 1.250 | 0.968 | 0.873 | 21 of 60 |",
-        "Burst protocol; cuBLASLt's best is the best of 8 heuristics. Geometric means over shapes",
-    ),
-    "sweep v18 1 worst": (
-        "| m x n x k | family | TFLOPS | of cuBLASLt's best | on H100 | early launch | its kernel |",
-        "| 2x8192x7168 | rows | 500 | 0.900 | – | 1.125 | 1 | 556 | `176x128_64x5_1x2_h_bz_TNN` |",
-        "| 17x30430x4672 | odd | 500 | 0.900 | 0.873 | 1.125 | 1 | 556 |",
-    ),
-    "sweep v18 2": ("Not recorded yet.",),
-}
-
-
-def check_sweeps():
-    """Tables of sweeps: of each family the sweep with the most points, and then the newest."""
-    with tempfile.TemporaryDirectory() as folder:
-        for number, sweep in enumerate(SWEEPS):
-            recorded.write_json(Path(folder) / f"{number}.json", sweep)
-        for block, wanted in SWEEP_LINES.items():
-            note = f"<!-- {block} -->\nold\n<!-- end -->\n"
-            status, text, said = filled(note, "--results", folder)
-            lines = text.splitlines()
-            missing = [one for one in wanted if not any(line.startswith(one) for line in lines)]
-            case(f"the block '{block}' of made-up sweeps", said or "; ".join(missing))
-            rows = sum(line.startswith("|") for line in lines)
-            if "worst" in block:
-                case("ten shapes are the worst", "" if (status, rows) == (0, 12) else text)
 
 
 # --- reports of planted bugs ----------------------------------------------------------------
@@ -296,7 +234,6 @@ def check_rules():
 def main():
     check_expressions()
     check_markers()
-    check_sweeps()
     check_reports()
     check_rules()
     return exit_status()

@@ -13,6 +13,7 @@ Exit status: 0 done (or equal), 1 a page differs, 2 bad usage or a file that can
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -71,9 +72,18 @@ def filled(piece, library):
         return piece[0]
     kind, *words = piece["block"].split()
     try:
-        return "\n".join([piece[0].partition("\n")[0], *BLOCKS[kind](library, *words), END])
-    except (ValueError, TypeError) as error:  # a block takes so many words, and such
+        return "\n".join([piece[0].partition("\n")[0], *lines_of(kind, library, *words), END])
+    except ValueError as error:
         raise ValueError(f"'{piece['block']}': {error}") from error
+
+
+def lines_of(kind, *arguments):
+    """What a block says. ValueError for words that it does not take."""
+    try:
+        inspect.signature(BLOCKS[kind]).bind(*arguments)
+    except TypeError as error:
+        raise ValueError(error) from error
+    return BLOCKS[kind](*arguments)
 
 
 def fill(page, library):

@@ -283,7 +283,7 @@ def ratio_columns(runs):
     return columns
 
 
-def results_table(library, steps=rungs.STEPS):
+def results_table(library, *, steps=rungs.STEPS):
     """The v track at 8192 cubed: rates, and ratios on each GPU."""
     runs = library.headline()
     if not runs:
@@ -350,7 +350,7 @@ def at_shapes(library, *names, steps=None):
 def track(library, letter, steps=rungs.STEPS):
     """A track's results as Markdown: its rungs, and what computes something else apart from them."""
     if letter == "v":
-        return "\n".join(results_table(library, steps))
+        return "\n".join(results_table(library, steps=steps))
     names = [name for name in rungs.find(steps) if name[0] == letter]
     parts = [[name for name in names if (name in results.APART) == apart] for apart in (0, 1)]
     return "\n\n".join("\n".join(at_shapes(library, *part, steps=steps)) for part in parts if part)
@@ -599,7 +599,10 @@ ENERGY = {  # head, field, digits, scale
 def energy(library, what, rung):
     """What was measured of a rung's parts in the newest run of them, or what ncu counted."""
     texts = (path.read_text() for path in sorted(library.folder.glob(f"{HOME}-*-energy-*.json")))
-    *_, record = (record for record in map(json.loads, texts) if record["rung"] == rung)
+    records = [record for record in map(json.loads, texts) if record["rung"] == rung]
+    if what not in ENERGY or not records:
+        raise ValueError("write energy parts or counts, and a rung that was measured in parts")
+    record = records[-1]
     context = {key: record[key] for key in ("gpu", "commit", "problem")}
     run = results.Run({**context, "protocol": "energy"})
     run.rows[rung].append({"date": record["date"]})
