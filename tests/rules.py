@@ -34,10 +34,7 @@ IMPORTS = {
     },
     "bench": {},
     "notes/tools": {
-        "bench.records": READS,
-        "bench.energy.budget": "the sums of a recorded energy budget",
-        "bench.markdown": "the text of a page without its marks",
-        "bench.process": "the exit status of a program that is interrupted",
+        "bench.results": READS,
         "bench.rungs": "a rung's step record",
         "bench.shapes": "the names of recorded shapes",
     },
