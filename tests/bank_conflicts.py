@@ -14,10 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import emulated, stored
+from tools import emulated
 from tools.emulated import case
 
-from bench.records import recorded
+from notes.tools import tables
 
 # The ways of a rung's worst read and write: in a03 the eight rows of an ldmatrix begin in one bank; a
 # transpose has a column of 32 rows, unswizzled and swizzled. Rungs that are not listed have no
@@ -63,10 +63,11 @@ def conflicts(rung: str) -> str:
 def recorded_counts(rung: str) -> str:
     """How a GPU's count differs from what the emulator's of a tile make of it."""
     shape, tile = COUNTED[rung]
-    newest = stored.newest_with([rung], shape, "counters")
-    if newest is None:
+    how = {"track": rung[0], "kind": lambda run: True}
+    run = tables.Library().choose([rung], shape, "counters", **how)
+    if run is None:
         return "no counters of it are recorded"
-    counters = recorded.entry_of(newest, rung)["counters"]
+    counters = run.first(rung)["counters"]
     m, n, *k = (whole // part for whole, part in zip(shape, tile))
     expected = one = extra(rung, *tile)
     for k_tiles in k:  # each but the first adds the same

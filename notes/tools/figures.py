@@ -62,20 +62,23 @@ def against(run, who):
     return found and found.ratio
 
 
+def configurations(search):
+    """How many of cuBLASLt's algorithms a search timed."""
+    return search.get("launched") or search["returned"] + search.get("enumerated", 0)
+
+
 def algorithms(run, who):
-    """How many of cuBLASLt's were timed, of which its best is the best."""
-    found = run.heuristics if who == "cublaslt" else None
-    return found and (found.get("launched") or found["returned"] + found.get("enumerated", 0))
+    """Of how many cuBLASLt's best is the best."""
+    return configurations(run.heuristics) if who == "cublaslt" and run.heuristics else None
 
 
 def counted(run, who, metrics, scale=1):
     """The sum of some of ncu's metrics."""
-    rows = [row for name in run.measured for row in run.rows[name]]
-    rows = [
-        row.get(who) if who == "cublas" else row for row in rows if who in ("cublas", row["step"])
-    ]
-    values = [row["counters"].get(metric) for row in rows[:1] for metric in metrics]
-    return None if None in (values or [None]) else sum(values) * scale
+    rows = run.rows.get(who, [])
+    if who == "cublas":
+        rows = [row["cublas"] for those in run.rows.values() for row in those if "cublas" in row]
+    values = [rows[0]["counters"].get(metric) if rows else None for metric in metrics]
+    return None if None in values else sum(values) * scale
 
 
 def emulated(run, who, name):

@@ -15,7 +15,7 @@ from statistics import geometric_mean, median
 
 from bench import results, rungs, shapes
 from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
-from notes.tools.figures import DASH, algorithms, figure_of, markdown, write_as
+from notes.tools.figures import DASH, configurations, figure_of, markdown, write_as
 
 # The names of the files, in the order in which they answer.
 ORDER = (
@@ -182,7 +182,7 @@ def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where one
     tried all, 'the best of 11,448 configurations'. A list that was cut by Ctrl-C says so."""
     runs = [run for run in runs if run.heuristics]
-    words = few_to_many(algorithms(run, "cublaslt") for run in runs)
+    words = few_to_many(configurations(run.heuristics) for run in runs)
     kind = "configurations" if any("enumerated" in run.heuristics for run in runs) else "heuristics"
     cut = any(run.heuristics.get("cut") for run in runs)
     return f"the best of {words} {kind}{' (a list that was cut)' * cut}"
@@ -450,9 +450,11 @@ def fp8(library, gpu):
     there = {run.shape for run in library.runs if run.gpu and run.tracks == {"f"}}
     how = {"track": "f", "gpu": gpu.removeprefix("@"), "kind": lambda run: run.heuristics}
     found = {
-        (shape, name): library.choose([name], shape, **how) for name in MODES for shape in there
+        (shape, name): run
+        for name in MODES
+        for shape in there
+        if (run := library.choose([name], shape, **how)) and "heuristics" in run.first(name)
     }
-    found = {place: run for place, run in found.items() if run}
     rows, lost = [["m x n x k"]], []
     for name, mode in MODES.items():
         rows[0] += [f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})"]
@@ -466,8 +468,7 @@ def fp8(library, gpu):
     counts = []
     for name, mode in MODES.items():
         searches = [run.first(name)["heuristics"] for (_, of), run in found.items() if of == name]
-        tried = few_to_many(one.get("launched") or one["returned"] for one in searches)
-        counts.append(f"{tried} ({mode})")
+        counts.append(f"{few_to_many(map(configurations, searches))} ({mode})")
     runs = {place: {gpu: [run]} for place, run in found.items()}
     return [
         f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
