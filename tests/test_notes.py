@@ -64,7 +64,7 @@ def text_or_error(function, *arguments):
     """What it gives, or the error's text after a mark."""
     try:
         return function(*arguments)
-    except figures.ExpressionError as error:
+    except ValueError as error:
         return f"{REFUSED}{error}"
 
 

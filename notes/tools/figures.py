@@ -16,11 +16,6 @@ from typing import NamedTuple
 from bench import results, rungs, shapes
 from bench.results import CONTENDERS, NAME, Spread, is_variant
 
-
-class ExpressionError(ValueError):
-    """An expression of a page cannot be read, or nothing recorded has what it names."""
-
-
 # --- what a run says of a program -----------------------------------------------------------
 
 
@@ -97,7 +92,7 @@ class Figure(NamedTuple):
     source: str = "times"  # or counters, or emulator
 
 
-def read(key):
+def reading(key):
     """What was read beside the times."""
     return lambda run, who: run.reading(who, key)
 
@@ -109,12 +104,12 @@ FIGURES = {
     "ratio": Figure("ratio", "", ratio_of),
     "early_ratio": Figure("ratio", "early launch, of cuBLAS", partial(ratio_of, of="early")),
     "against": Figure("ratio", "against its base", against),
-    "share": Figure("share", "", read("share")),
-    "clock": Figure("clock", "SM clock", read("ghz")),
+    "share": Figure("share", "", reading("share")),
+    "clock": Figure("clock", "SM clock", reading("ghz")),
     "cycles": Figure("cycles", "", cycles_of),
-    "watts": Figure("power", "power", read("watts")),
-    "joules": Figure("energy", "energy", read("joules")),
-    "before_seconds": Figure("time", "before the first", read("before_seconds")),
+    "watts": Figure("power", "power", reading("watts")),
+    "joules": Figure("energy", "energy", reading("joules")),
+    "before_seconds": Figure("time", "before the first", reading("before_seconds")),
     "l2_size": Figure("bytes", "L2", lambda run, _: run.gpu.get("l2_bytes")),
     "algorithms": Figure("count", "algorithms", algorithms),
 }
@@ -145,22 +140,21 @@ HEADS = {  # of figures whose names are somebody else's
 
 
 def figure_of(name):
-    """The figure of that name. ExpressionError if there is none."""
+    """The figure of that name. ValueError if there is none."""
     if name in FIGURES:
         return FIGURES[name]
     head, to = HEADS.get(name, f"`{name}`"), name.removeprefix("ratio_to_")
     if to in (*CONTENDERS, results.EARLY):
-        return Figure("ratio", HEADS.get(name, f"of {title(to)}"), partial(ratio_of, to=to))
-    kind = "bytes" if re.search(r"bytes\b|bytes_", name) else "count"
+        return Figure("ratio", HEADS.get(name, f"of {called(to)}"), partial(ratio_of, to=to))
+    kind = "bytes" if "bytes" in name else "count"
     if name.startswith("emulator."):
-        kind = "bytes" if name.endswith("_bytes") else "count"
-        word = name.removeprefix("emulator.")
-        return Figure(kind, head, partial(emulated, name=word), "emulator")
+        read = partial(emulated, name=name.removeprefix("emulator."))
+        return Figure(kind, head, read, "emulator")
     if name in COUNTED or "__" in name:
         kind, head, *metrics = COUNTED.get(name, (kind, head, name))
         scale = SECTOR_BYTES if name == "l2_bytes" else 1
         return Figure(kind, head, partial(counted, metrics=metrics, scale=scale), "counters")
-    raise ExpressionError(f"no figure is called '{name}' (notes/writing-a-note.md lists all)")
+    raise ValueError(f"no figure is called '{name}' (notes/writing-a-note.md lists all)")
 
 
 # --- how it is written ----------------------------------------------------------------------
@@ -199,10 +193,8 @@ UNITS = (
     Unit("count", "count", "", 1, 0),
 )
 SEPARATED_FROM = 10_000  # numbers from here on have commas between their thousands
-LEAST, MOST_DECIMALS = (
-    10,
-    4,
-)  # the least number of a column has two digits, if that many decimals do
+LEAST = 10  # what the least number of a column comes to without its point, if ...
+MOST_DECIMALS = 4  # ... that many decimals do
 DASH = "–"  # where nothing was recorded
 
 
@@ -219,7 +211,7 @@ def written(values, kind, words=()):
     for word in words:
         known = word in units or re.fullmatch(r"\.[0-9]|±", word)
         if not (known or (word == "gain" and kind == "ratio")):
-            raise ExpressionError(f"'{word}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
+            raise ValueError(f"'{word}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
     usual = next(one for one in units.values() if max(sizes, default=0) >= one.least)
     unit = next((units[word] for word in words if word in units), usual)
     if "gain" in words:
@@ -263,25 +255,25 @@ def selected_by(word):
 
 
 def where(words, source, track):
-    """What these selectors say, and what usually holds where they say nothing. ExpressionError for one
+    """What these selectors say, and what usually holds where they say nothing. ValueError for one
     that is none, or is given twice."""
     found = {selected_by(word): word for word in words}
     if None in found or len(found) < len(words):
-        raise ExpressionError(f"select one of each of {', '.join(SELECTORS)}: {', '.join(words)}")
+        raise ValueError(f"select one of each of {', '.join(SELECTORS)}: {', '.join(words)}")
     numbers = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
     dimensions = len(shapes.measure_of_track(track).dimensions)
     shape = tuple(map(int, numbers * dimensions if len(numbers) == 1 else numbers))
     if len(shape) != dimensions:
-        raise ExpressionError(f"'@{found['shape']}' has not {dimensions} dimensions")
+        raise ValueError(f"'@{found['shape']}' has not {dimensions} dimensions")
     return {"protocol": "burst", **found, "shape": shape, "track": track}
 
 
 def run_of(library, whos, name, words=(), track=None):
-    """The run that has this figure of all of them, or None. ExpressionError for what cannot be."""
+    """The run that has this figure of all of them, or None. ValueError for what cannot be."""
     source, names = figure_of(name).source, {who for who in whos if NAME.fullmatch(who)}
     others = {*whos} - names
     if not others <= CONTENDERS.keys():
-        raise ExpressionError(f"{', '.join(others)}: write a program or {', '.join(CONTENDERS)}")
+        raise ValueError(f"{', '.join(others)}: write a program or {', '.join(CONTENDERS)}")
     track = min(names)[0] if names else track or CONTENDERS[min(others)].track
     at = where(words, source, track)
     if source == "emulator":
@@ -293,11 +285,11 @@ def run_of(library, whos, name, words=(), track=None):
 
 
 def value_of(library, whos, name, words=()):
-    """A figure of one program, or the quotient of two's, and its kind. ExpressionError without one."""
+    """A figure of one program, or the quotient of two's, and its kind. ValueError without one."""
     run, figure = run_of(library, whos, name, words), figure_of(name)
     values = [run and figure.read(run, who) for who in whos]
     if None in values or len(values) > 2:
-        raise ExpressionError(f"nothing recorded has {name} of {'/'.join(whos)} there")
+        raise ValueError(f"nothing recorded has {name} of {'/'.join(whos)} there")
     if len(values) == 1:
         return values[0], figure.kind
     return middle(values[0]) / middle(values[1]), "ratio"
@@ -311,17 +303,17 @@ EXPRESSION = re.compile(
 
 def text_of(expression, library):
     """What is written for an expression in a sentence (notes/writing-a-note.md), such as
-    `v07/v06 tflops @4096 as gain`. ExpressionError, quoting it, if nothing can be."""
+    `v07/v06 tflops @4096 as gain`. ValueError, quoting it, if nothing can be."""
     words = " ".join(expression.split())
     match = EXPRESSION.fullmatch(words)
     try:
         if not match:
-            raise ExpressionError("write who and a quantity: v07/v06 tflops @4096 as gain")
+            raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
         selectors = [word[1:] for word in match["selectors"].split()]
         value = value_of(library, match["who"].split("/"), match["figure"], selectors)
         return write_as(*value, *(match["form"] or "").split())
-    except (ExpressionError, ZeroDivisionError) as error:
-        raise ExpressionError(f"'{words}': {error}") from error
+    except (ValueError, ZeroDivisionError) as error:
+        raise ValueError(f"'{words}': {error}") from error
 
 
 # --- tables of figures ----------------------------------------------------------------------
@@ -337,7 +329,7 @@ def markdown(rows, words=2):
     return [lines[0], f"|{'|'.join(alignment)}|", *lines[1:]]
 
 
-def title(program):
+def called(program):
     """A program as a heading or a row calls it."""
     if program in CONTENDERS:
         return CONTENDERS[program].title
@@ -352,11 +344,11 @@ def measure_of(whos):
 
 def values_of(library, whos, track, name, words, missing):
     """{program: its figure, None if it was not measured}: of one run if one has all of them, otherwise
-    each of its own. ExpressionError if one has no run, unless it may be missing."""
+    each of its own. ValueError if one has no run, unless it may be missing."""
     together = run_of(library, whos, name, words, track)
     runs = {who: together or run_of(library, [who], name, words, track) for who in whos}
     if None in runs.values() and not missing:
-        raise ExpressionError(f"nothing recorded has {name} of {', '.join(whos)} there")
+        raise ValueError(f"nothing recorded has {name} of {', '.join(whos)} there")
     return {who: run and figure_of(name).read(run, who) for who, run in runs.items()}
 
 
@@ -407,7 +399,7 @@ def lines_of(library, groups, who, words, missing=False):
     """The lines of a table: rows are programs at groups of selectors, columns are named in `words`, and
     left out if they may be missing. One figure of several programs at several groups has a row for each
     group and a column for each program."""
-    labels = ["/".join(map(title, one.split("/"))) for one in who]
+    labels = ["/".join(map(called, one.split("/"))) for one in who]
     columns = [groups_column(groups, len(who))] if len(groups) > 1 else []
     columns.append(["program", *labels * len(groups)])
     first = len(columns)
@@ -416,7 +408,7 @@ def lines_of(library, groups, who, words, missing=False):
         if {*column[1:]} != {DASH}:
             columns.append(column)
         elif not missing:
-            raise ExpressionError(f"no program here has '{word}' (notes/writing-a-note.md)")
+            raise ValueError(f"no program here has '{word}' (notes/writing-a-note.md)")
     if len(groups) > 1 and len(who) > 1 and len(columns) == first + 1:
         (_, *groups), _, (head, *cells) = columns
         columns = [[f"{head} at", *groups[:: len(who)]]]

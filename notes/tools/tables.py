@@ -15,7 +15,7 @@ from statistics import geometric_mean, median
 
 from bench import results, rungs, shapes
 from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
-from notes.tools.figures import DASH, configurations, figure_of, markdown, write_as
+from notes.tools.figures import DASH, called, configurations, figure_of, markdown, write_as
 
 # The names of the files, in the order in which they answer.
 ORDER = (
@@ -320,8 +320,7 @@ def picture(library):
     for run in library.headline().get(CUBE, {}).get(HOME, [])[:1]:
         names = [name for name in run.measured if name <= results.LAST]
         names += [who for who in ("cublas", "cublaslt") if who in run.contenders]
-        heads = (CONTENDERS[name].title if name in CONTENDERS else name for name in names)
-        said = ", ".join(f"{head} {run.rate(name).mid:.0f}" for head, name in zip(heads, names))
+        said = ", ".join(f"{called(name)} {run.rate(name).mid:.0f}" for name in names)
         words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {said}"
         return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
     return [""]
@@ -423,8 +422,7 @@ def calls(library):
         return [NOTHING]
     own = firsts(runs)
     names = [*dict.fromkeys(name for run in own for name in run.names), "cublas", "cublaslt"]
-    heads = [CONTENDERS[name].title if name in CONTENDERS else name for name in names]
-    rows = [["m x n x k", "GPU", *heads]]
+    rows = [["m x n x k", "GPU", *map(called, names)]]
     for run in own:
         rows.append([title(run.shape), short_name(run.gpu), *(call(run, name) for name in names)])
     words = (
