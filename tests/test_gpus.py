@@ -142,7 +142,8 @@ def readme(_folder):
     ):
         require(words in caption, f"no '{words}' in {caption}")
     require(
-        ": v12 820, v16 852, cuBLAS 796, " in tables.picture(library())[0], tables.picture(library())
+        ": v12 820, v16 852, cuBLAS 796, " in tables.picture(library())[0],
+        tables.picture(library()),
     )
 
 

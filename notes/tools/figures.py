@@ -1,10 +1,10 @@
-"""Figures of recorded runs by name: `v07/v06 tflops @4096 as gain` in a sentence, and tables of them.
+"""Figures of recorded runs by name: `v07/v06 tflops @4096 as gain` in a sentence, and tables.
 
     <!-- figures @8192 @4096,sustained : v14 v15/v14 cublaslt : tflops against time=us -->
     <!-- rung v07 @4096 -->
 
-A quotient is of one run, and so is a column if one run has all of it. In a table each word that begins
-with @ is a group of selectors; a column may name its format after a =.
+A quotient is of one run, and so is a column if one run has all of it. In a table each word that
+begins with @ is a group of selectors; a column may name its format after a =.
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ def middle(value):
 
 
 def written(values, kind, words=()):
-    """(unit, texts) of values of one kind, a dash for None: all in one unit with the same digits, as
-    these words say, or as it suits the largest and the least."""
+    """(unit, texts) of values of one kind, a dash for None: all in one unit with the same digits,
+    as these words say, or as it suits the largest and the least."""
     sizes = [abs(middle(value)) for value in values if value]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
     for word in words:
@@ -343,8 +343,8 @@ def measure_of(whos):
 
 
 def values_of(library, whos, track, name, words, missing):
-    """{program: its figure, None if it was not measured}: of one run if one has all of them, otherwise
-    each of its own. ValueError if one has no run, unless it may be missing."""
+    """{program: its figure, None if it was not measured}: of one run if one has all of them,
+    otherwise each of its own. ValueError if one has no run, unless it may be missing."""
     together = run_of(library, whos, name, words, track)
     runs = {who: together or run_of(library, [who], name, words, track) for who in whos}
     if None in runs.values() and not missing:
@@ -387,8 +387,8 @@ def selector_text(word):
 
 
 def groups_column(groups, times):
-    """What tells the groups of rows apart, each as often as it has rows: a protocol, a run's commit or,
-    as a rule, a shape."""
+    """What tells the groups of rows apart, each as often as it has rows: a protocol, a run's
+    commit or, as a rule, a shape."""
     kinds = {selected_by(word) for group in groups for word in group}
     head = {("protocol",): "protocol", ("commit",): "run"}.get(tuple(kinds), "shape")
     texts = [", ".join(map(selector_text, group)) for group in groups]
@@ -396,9 +396,9 @@ def groups_column(groups, times):
 
 
 def lines_of(library, groups, who, words, missing=False):
-    """The lines of a table: rows are programs at groups of selectors, columns are named in `words`, and
-    left out if they may be missing. One figure of several programs at several groups has a row for each
-    group and a column for each program."""
+    """The lines of a table: rows are programs at groups of selectors, columns are named in
+    `words`, and left out if they may be missing. One figure of several programs at several groups
+    has a row for each group and a column for each program."""
     labels = ["/".join(map(called, one.split("/"))) for one in who]
     columns = [groups_column(groups, len(who))] if len(groups) > 1 else []
     columns.append(["program", *labels * len(groups)])

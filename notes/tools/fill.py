@@ -87,8 +87,8 @@ def lines_of(kind, *arguments):
 
 
 def fill(page, library):
-    """The page filled; the blocks of sources at the end, when all that was used is known. ValueError
-    for a marker that isn't understood."""
+    """The page filled; the blocks of sources at the end, when all that was used is known.
+    ValueError for a marker that isn't understood."""
     library.used, texts, found = {}, {}, pieces(page)
     for piece in sorted(found, key=lambda piece: piece["block"] == "sources"):
         try:

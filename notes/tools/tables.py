@@ -1,8 +1,8 @@
 """Tables of recorded runs in Markdown, and what was measured on what, when.
 
-A table is rows of texts, its heads first; a cell is a figure of a program in some runs. The runs of a
-table are {shape: {GPU: its runs, one of each card}}, the home GPU first: rates are those of the first
-card, ratios the medians of all.
+A table is rows of texts, its heads first; a cell is a figure of a program in some runs. The runs of
+a table are {shape: {GPU: its runs, one of each card}}, the home GPU first: rates are those of the
+first card, ratios the medians of all.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def caption(runs, *words):
 
 
 def best_of_cublaslt(runs):
-    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where one
-    tried all, 'the best of 11,448 configurations'. A list that was cut by Ctrl-C says so."""
+    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
+    one tried all, 'the best of 11,448 configurations'. A list that was cut by Ctrl-C says so."""
     runs = [run for run in runs if run.heuristics]
     words = few_to_many(configurations(run.heuristics) for run in runs)
     kind = "configurations" if any("enumerated" in run.heuristics for run in runs) else "heuristics"
@@ -229,8 +229,8 @@ def emulated(library):
 
 
 def cell(runs, name, figure, *form):
-    """A figure of a program in that form: of the first card, but of ratios the median over the cards,
-    with the lowest and the highest."""
+    """A figure of a program in that form: of the first card, but of ratios the median over the
+    cards, with the lowest and the highest."""
     kind, read = figure_of(figure).kind, figure_of(figure).read
     found = [value for run in runs if (value := read(run, name)) is not None]
     if found and kind == "ratio" and isinstance(found[0], Spread):
@@ -310,8 +310,8 @@ def cards_words(cards):
     found = [ratio.mid for run in cards if (ratio := run.ratio(results.TOP, "cublaslt"))]
     worst = f"; on the slowest, {results.TOP} is at {min(found):.3f} of {CUBLASLT}" if found else ""
     return (
-        f" {short_name(first.gpu)}: {shared[0]} to {shared[-1]} were measured on {len(cards)} cards; "
-        f"their ratios are medians, ± spans all cards{worst}."
+        f" {short_name(first.gpu)}: {shared[0]} to {shared[-1]} were measured on {len(cards)} "
+        f"cards; their ratios are medians, ± spans all cards{worst}."
     )
 
 
@@ -347,7 +347,7 @@ def at_shapes(library, *names, steps=None):
 
 
 def track(library, letter, steps=rungs.STEPS):
-    """A track's results as Markdown: its rungs, and what computes something else apart from them."""
+    """A track's results as Markdown: its rungs, and apart from them what computes another thing."""
     if letter == "v":
         return "\n".join(results_table(library, steps=steps))
     names = [name for name in rungs.find(steps) if name[0] == letter]
@@ -443,8 +443,8 @@ def call(run, name):
 
 
 def fp8(library, gpu):
-    """The upper rungs of FP8 at every shape of a GPU, beside cuBLASLt's best in the same mode, after
-    the sentence that says where they are slower."""
+    """The upper rungs of FP8 at every shape of a GPU, beside cuBLASLt's best in the same mode,
+    after the sentence that says where they are slower."""
     there = {run.shape for run in library.runs if run.gpu and run.tracks == {"f"}}
     how = {"track": "f", "gpu": gpu.removeprefix("@"), "kind": lambda run: run.heuristics}
     found = {
@@ -484,7 +484,7 @@ REACHED = 1.0  # a ratio of the best that counts as reached
 
 
 def family(library, name, word, seed):
-    """The runs of a program on the home GPU at the shapes of a family that are drawn from a seed."""
+    """The runs of a program on the home GPU at a family's shapes that are drawn from a seed."""
     drawn = shapes.drawn(word, seed, shapes.FAMILY_SHAPES)
     return [run for shape in drawn if (run := library.choose([name], shape))]
 
