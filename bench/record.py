@@ -5,10 +5,10 @@
     make record ARGS="--only choice,energy"
     make record ARGS=--list
 
-Each run is a program of its own, with its own progress, and writes its file to bench/results when it
-ends: an interrupt or a deadline keeps the files of the earlier runs. The most important runs come
-first. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots`
-brings the results to the pages.
+Each run is a program of its own, with its own progress, and writes bench/results/<gpu>/<its name>.jsonl
+anew, a row as soon as a process has ended; with --card the name is <its name>.<card>, for another card
+of a kind. The most important runs come first. Rivals are left out unless `make rivals` has built them.
+Afterwards `make notes plots` brings the results to the pages.
 
 Exit status: 0 all recorded or left out, 1 one failed or had no time left, 2 bad usage,
 77 this machine cannot run them, 130 interrupted.
@@ -22,11 +22,10 @@ import sys
 import time
 from dataclasses import dataclass
 
-from bench import process, selection
-from bench.process import CANNOT_RUN_HERE, UsageError
-from bench.records import recorded
+from bench import results, rungs
+from bench.results import ROOT
+from bench.run import CANNOT_RUN_HERE, UsageError, index, parser, positive, run_as, stop
 
-BENCH = recorded.ROOT / "bench"
 UPPER = "v12,v13,v14,v15,v16,v17,v18,v19,v20,v21,v22,v23,v24"  # what the last pages compare
 CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
 # Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
@@ -38,33 +37,36 @@ FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
 # Few rows, and a last wave that is nearly empty; and rows that TMA can't take.
 ROWS = "16x8192x8192,1x8192x8192,16x4096x14336,64x4096x14336,128x4736x15296"
 ODD = "16x8191x8191,1x8193x8191,16x4097x14335,64x4095x14337,128x4737x15295,2047x2049x2051"
-# The variants, but for those of the rungs that are measured at shapes of their own; and their rungs.
-OF_OTHER_SHAPES = ("v18", "v19", "v20", "v21")
-VARIED = {path.stem for path in (BENCH / "variants").glob("v*.patch")}
-VARIED = {name for name in VARIED if recorded.rung_of(name) not in OF_OTHER_SHAPES}
-TRIED = ",".join(sorted(VARIED | {recorded.rung_of(name) for name in VARIED}))
+# The variants; and the rungs whose subject is one shape.
+PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
+OF_ITS_SHAPE = [name for name in rungs.today() if name[0] == "v" and name < "v18"]
+
+
+def tried(track, of=None):
+    """The names of a track's variants, of these rungs or of all, and of their rungs."""
+    found = {name: results.rung_of(name) for name in PATCHES if name[0] == track}
+    found = {name: rung for name, rung in found.items() if of is None or rung in of}
+    return ",".join(sorted({*found, *found.values()}, key=results.name_order))
+
+
 VARIANTS = "--build build --build build/variants"
 BURST = "--passes 5 --rounds 2"
 SUSTAINED = "--protocol sustained --passes 5 --rounds 1"
 SWEPT = "the last rung beside cuBLASLt's best, in one process"
 OF_ALL = "--heuristics all"  # cuBLASLt's best is that of all its configurations
-SECONDS_TO_END = 20  # for a run to write what it has, when its time is over
+SECONDS_TO_END = 20  # for a run whose time is over
 
 
 # The rivals that `make rivals` has built, each track's in its order.
 RIVALS = sorted(
     path.name
-    for path in (recorded.ROOT / "build/rivals/steps").glob("[vatf]*")
-    if recorded.NAME.fullmatch(path.name) and selection.is_program(path)
+    for path in (ROOT / "build/rivals/steps").glob("[vatf]-*")
+    if results.NAME.fullmatch(path.name) and path.is_file()
 )
 RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
 RIVALS = [name for name in RIVALS if name[0] != "f"]
 WITH_RIVALS = f"--build build --build build/rivals {BURST}"
-
 SCALED = ["f04", "f05", "f06", "f07"]  # the rungs with block scales that are timed beside rivals
-FP8_TRIED = sorted(path.stem for path in (BENCH / "variants").glob("f*.patch"))
-FP8_TRIED = [name for name in FP8_TRIED if recorded.rung_of(name) in SCALED]
-FP8_TRIED = ",".join([*SCALED, *FP8_TRIED])
 
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.
 PER_TENSOR = "8192,4096x7168x16384"
@@ -78,6 +80,8 @@ FP8 = {
 
 @dataclass(frozen=True)
 class Run:
+    """A file of results: who writes it, and with which options."""
+
     name: str
     what: str
     options: str = ""
@@ -85,8 +89,10 @@ class Run:
     missing: str = ""  # what has to be built first
     apart: bool = False  # only where it is named
 
-    def command(self, device) -> list[str]:
-        words = [*shlex.split(self.options), "--device", str(device)]
+    def command(self, device=0, card=False) -> list[str]:
+        on = [] if "--emulate" in self.options else ["--device", str(device)]
+        name = f"{self.name}.{{card}}" if card else self.name
+        words = [*shlex.split(self.options), *on, "--record", name]
         return [sys.executable, "-m", self.program, *words]
 
 
@@ -121,7 +127,7 @@ RUNS = (
     Run(
         "calls",
         "the time of one call, from an idle stream to its result",
-        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18,v24"
+        "--protocol call --passes 5 --rounds 2 --steps v16,v18,v24"
         " --sizes 512,1024,2048,16x8192x8192",
     ),
     Run("a", "the Ampere track", f"{BURST} --track a --sizes 4096,8192,81920x256x256"),
@@ -132,7 +138,19 @@ RUNS = (
         " --steps a05,a05-99-kb,a06,a06-narrow,a06-two-stages,a06-99-kb",
     ),
     Run("a01", "addmm", f"{BURST} --steps a01 --sizes 4096,8192,81920x256x256"),
+    Run("a-sustained", "the same at the power limit", f"{SUSTAINED} --track a"),
+    Run(
+        "a-variants",
+        "variants of the Ampere track",
+        f"{VARIANTS} {BURST} --sizes 4096,8192,81920x256x256 --steps {tried('a')}",
+    ),
     Run("t", "the TMA track", f"{BURST} --track t --sizes 32768,4096x16384"),
+    Run("t-sustained", "the same at the power limit", f"{SUSTAINED} --track t"),
+    Run(
+        "t-variants",
+        "variants of the TMA track",
+        f"{VARIANTS} {BURST} --sizes 32768,4096x16384 --steps {tried('t')}",
+    ),
     Run("t01", "add one", f"{BURST} --steps t01 --sizes 32768,4096x16384"),
     *(
         Run(
@@ -146,7 +164,7 @@ RUNS = (
     Run(
         "f-shapes",
         "the upper rungs of FP8 at shapes of models, each beside cuBLASLt's best in its mode",
-        f"{BURST} --check sample --steps f02,f07,f08 --sizes {IN_BLOCKS},{NARROW}",
+        f"{BURST} --steps f02,f07,f08 --sizes {IN_BLOCKS},{NARROW}",
     ),
     Run(
         "f-rivals",
@@ -157,7 +175,7 @@ RUNS = (
     Run(
         "f-variants",
         "variants of the rungs with block scales",
-        f"{VARIANTS} {BURST} --steps {FP8_TRIED} --sizes {IN_BLOCKS}",
+        f"{VARIANTS} {BURST} --steps {tried('f', SCALED)} --sizes {IN_BLOCKS}",
     ),
     Run(
         "f08-width",
@@ -189,7 +207,11 @@ RUNS = (
         f"v10-unswizzled,v11,{UPPER}",
         "bench.counters",
     ),
-    Run("variants", "the variants, beside their rungs", f"{VARIANTS} {BURST} --steps {TRIED}"),
+    Run(
+        "variants",
+        "the variants, beside their rungs",
+        f"{VARIANTS} {BURST} --steps {tried('v', OF_ITS_SHAPE)}",
+    ),
     Run(
         "short",
         "short k, where the end of a tile counts most",
@@ -201,6 +223,11 @@ RUNS = (
         "variants of the end of a tile, at short k",
         f"{VARIANTS} {BURST} --sizes 8192x8192x1024 --steps v14,v14-one-in-flight,v16,"
         "v16-one-in-flight,v16-late-place,v16-warp-stores,v16-blocks-apart,v16-plain-stores",
+    ),
+    Run(
+        "counts",
+        "what the emulator counts of a launch of each rung; needs no GPU",
+        "--emulate --policy eager --inputs integers --sizes 256x1536x512,512x512",
     ),
 )
 NAMES = ", ".join(run.name for run in RUNS)
@@ -215,34 +242,34 @@ def chosen(only):
     return [run for run in RUNS if run.name in wanted]
 
 
-def execute(run, left, device):
+def execute(run, left, device, card):
     """Runs it, for at most this many seconds (None: no limit), and returns how it ended."""
     if run.missing:
         return f"left out: {run.missing}"
     if left is not None and left <= SECONDS_TO_END:
         return "no time left"
-    program = subprocess.Popen(run.command(device), cwd=recorded.ROOT)
+    program = subprocess.Popen(run.command(device, card), cwd=ROOT)
     try:
         status = program.wait(None if left is None else left - SECONDS_TO_END)
     except subprocess.TimeoutExpired:
         status = None
-        process.stop(program, SECONDS_TO_END)
-    except KeyboardInterrupt:  # the program got it too, and writes what it has
-        program.wait()
+        stop(program, SECONDS_TO_END)
+    except KeyboardInterrupt:
+        stop(program, SECONDS_TO_END)
         raise
     if status == CANNOT_RUN_HERE:
         return "cannot run here"
     return "recorded" if status == 0 else "no time left" if status is None else f"exit {status}"
 
 
-def record(runs, deadline=None, device=0):
+def record(runs, deadline=None, device=0, card=False):
     """Runs all of them; {name: how it ended}."""
     began = time.monotonic()
     ended = {}
     for number, run in enumerate(runs, 1):
         print(f"{number} of {len(runs)}, {run.name}: {run.what}", flush=True)
         left = None if deadline is None else deadline - (time.monotonic() - began)
-        ended[run.name] = execute(run, left, device)
+        ended[run.name] = execute(run, left, device, card)
         if ended[run.name] == "cannot run here":
             break
     print(f"{time.monotonic() - began:.0f} s in total")
@@ -253,21 +280,22 @@ def record(runs, deadline=None, device=0):
 
 def record_main(arguments):
     """The whole program; returns its exit status."""
-    parser = process.parser(__doc__)
-    add = parser.add_argument
+    options = parser(__doc__)
+    add = options.add_argument
     add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all but judged)")
     add("--list", action="store_true", help="print the runs and their commands; run nothing")
-    add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
-    add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")
-    options = parser.parse_args(arguments)
+    add("--deadline", type=positive, metavar="S", help="seconds for all (default: none)")
+    add("--device", type=index, default=0, metavar="I", help="which GPU (default: 0)")
+    add("--card", action="store_true", help="another card of its kind: it is in the files' names")
+    options = options.parse_args(arguments)
     runs = chosen(options.only)
     if options.list:
         for run in runs:
-            command = f"python3 -m {run.program} {run.options}".rstrip()
+            command = shlex.join(["python3", *run.command(options.device, options.card)[1:]])
             print(f"{run.name:14} {run.what}\n{'':14} {command}")
         return 0
     try:
-        ended = record(runs, options.deadline, options.device)
+        ended = record(runs, options.deadline, options.device, options.card)
     except KeyboardInterrupt:
         print("record: interrupted; the finished runs are in bench/results", file=sys.stderr)
         raise
@@ -278,4 +306,4 @@ def record_main(arguments):
 
 
 if __name__ == "__main__":
-    process.run_as("record", record_main, {})
+    run_as("record", record_main)
