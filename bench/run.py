@@ -186,7 +186,7 @@ class File:
                 raise Failed(f"its {key} is not that of the first program")
         self.warn(row.get("other_processes", ()))
         self.first = self.first or row
-        self.append(row)
+        self.append(row, entry.task)
 
     def warn(self, others):
         """Says who else uses the GPU. Stopped if somebody did from the first row on, unasked."""
@@ -207,23 +207,21 @@ class File:
     def close(self):
         """Appends the failures, with the context of a row at the same shape, or of one of their track."""
         for entry, row in self.failures:
-            of_track = [one["context"] for one in self.rows if one["step"][0] == row["step"][0]]
+            of_track = [one["context"] for task, one in self.rows if task.track == entry.task.track]
             for context in sorted(of_track, key=entry.fits)[-1:]:
                 problem = {**context["problem"], **entry.task.shape}
                 own = {"protocol": entry.task.protocol, "problem": problem}
-                self.append({**row, "context": {**context, **own}})
+                self.append({**row, "context": {**context, **own}}, entry.task)
 
-    def append(self, row):
+    def append(self, row, task):
         """Writes it, without the algorithms of cuBLASLt that lost."""
-        if "heuristics" in row:
-            row = {
-                **row,
-                "heuristics": {k: v for k, v in row["heuristics"].items() if k != "timed"},
-            }
+        found = row.get("heuristics")
+        if found:
+            row = {**row, "heuristics": {key: found[key] for key in found if key != "timed"}}
         if self.path is None:
             self.path = self.place(row["context"]["gpu"])
         results.append(self.path, row)
-        self.rows.append(row)
+        self.rows.append((task, row))
 
     def place(self, gpu):
         """Where the rows go."""
@@ -239,10 +237,12 @@ class File:
         return OWN_RESULTS / results.slug(gpu) / f"{date}.jsonl"
 
     def runs(self):
-        """What was measured, as runs."""
-        contexts = [row["context"] for row in self.rows]
-        found = results.load(self.path) if self.path else []
-        return [run for run in found if run.context in contexts]
+        """What was measured: of each task a run, of each context if it has several."""
+        runs = {}
+        for task, row in self.rows:
+            key = task, json.dumps(row["context"], sort_keys=True)
+            runs.setdefault(key, results.Run(row["context"], self.path)).add(row)
+        return list(runs.values())
 
 
 # --- a plan -------------------------------------------------------------------------------------
