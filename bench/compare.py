@@ -151,7 +151,11 @@ def pairs_of(olds, news):
         pairs = {key: (one.get(key), other.get(key)) for key in {**one, **other}}
         return "; ".join(f"{key}: {a} and {b}" for key, (a, b) in pairs.items() if a != b)
 
-    pairs = [(old, new) for old in olds for new in news if key_of(old) == key_of(new)]
+    pairs, left = [], list(news)
+    for old in olds:
+        alike = [new for new in left if key_of(new) == key_of(old)][:1]
+        pairs += [(old, new) for new in alike]
+        left = [new for new in left if new not in alike]
     if not pairs:
         nearest = min((difference(old, new) for old in olds for new in news), key=len)
         raise UsageError(f"the files have no ladder in common; the nearest two differ in {nearest}")

@@ -445,6 +445,8 @@ def find_programs(options, tracks, folder="steps"):
     that is all of the tracks that is built."""
     known, built = sources(), {}
     folders = [build / folder for build in options.build or [ROOT / "build"]]
+    for lacking in (one for one in folders if not one.is_dir()):
+        raise UsageError(f"no built rung in {lacking}: run 'make ladder', or name --build DIR")
     for path in (path for one in folders for path in one.glob("[vatf]*")):
         if path.name not in known or not (path.is_file() and os.access(path, os.X_OK)):
             continue

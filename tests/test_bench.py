@@ -315,7 +315,7 @@ def test_bad_usage(folder):
     house = House(folder, v01={}, t02={})
     words = "--size 0|--size -8|--size 8x|--size 99999999999|--size=|--m 256|--steps v02"
     words += "|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER|--steps x01"
-    words += f"|--out {folder}/nowhere/out.json|--out {folder}"
+    words += f"|--build {folder}/nowhere|--out {folder}/nowhere/out.json|--out {folder}"
     words += f"|--protocol none|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1"
     words += "|--sizes 8 --size 8|--sizes 8 --k 8|--sizes 8x9|--sizes 8x9x7 --track t|--track a"
     words += "|--track b|--heuristics 65|--heuristics -1|--heuristics any|--unknown"
