@@ -102,10 +102,10 @@ def programs(folder):
     names = {*rungs.find(), *record.RIVALS, *record.RIVALS_OF_FP8}
     patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
     there = Path(folder)
-    for folder in ("steps", "emulated"):
-        (there / folder).mkdir()
+    for kind in ("steps", "emulated"):
+        (there / kind).mkdir()
         for name in names | patches:
-            (there / folder / name).touch(0o755)
+            (there / kind / name).touch(0o755)
     for one in record.RUNS:
         wanted = set(options_of(one).get("--steps", "").split(",")) - {""}
         require(wanted <= names | patches, f"{one.name}: {sorted(wanted - names - patches)}")
