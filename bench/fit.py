@@ -22,9 +22,9 @@ import re
 import subprocess
 from itertools import accumulate, groupby
 from pathlib import Path
-from statistics import median
 
-from bench import run, shapes
+from bench import process, shapes
+from bench.records.figures import median
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = ROOT / "common" / "device" / "tile_choice.h"
@@ -67,7 +67,7 @@ class Model:
         self.names = list(constants())
         self.library.model_loss.restype = ctypes.c_double
         if self.library.model_constants() != len(self.names):
-            raise run.Stopped(f"{library} was built from another header: build it again")
+            raise ValueError(f"{library} was built from another header: build it again")
 
     def plan(self, points):
         for point in points:
@@ -116,7 +116,7 @@ class Times:
     def read(record, name):
         """[((file, shape), cycles, a point's fields)]"""
         if record.get("kind") != "kernels" or not {"kernels", "clusters"} <= record.keys():
-            raise run.Stopped(f"{name}: not measured by `python3 -m bench.fit measure`")
+            raise ValueError(f"{name}: not measured by `python3 -m bench.fit measure`")
         gpu, hertz = record["gpu"], record["highest_hertz"]
         memory = gpu["memory_bytes_per_second"] / hertz
         card = (tuple(record["clusters"]), gpu["l2_bytes"], memory)
@@ -195,9 +195,7 @@ def report(times, values, what):
 
 def measure(options):
     """Runs the program, and adds the kernels' names to what it wrote."""
-    words = [
-        shapes.shape_text(shape.values()) for shape in shapes.of_sizes(options.sizes, ["v"])["v"]
-    ]
+    words = [shapes.shape_text(shape) for shape in shapes.of_sizes(options.sizes, ["v"])["v"]]
     listed = subprocess.run([options.program, "--list"], check=True, capture_output=True, text=True)
     clusters = [int(number) for number in CLUSTERS.search(listed.stdout)[1].split()]
     names = [found[0] for line in listed.stdout.splitlines() if (found := NAME.search(line))]
@@ -208,7 +206,7 @@ def measure(options):
         except KeyboardInterrupt:  # the program got it too, and writes what it has
             program.wait()
     if program.returncode:
-        raise run.Stopped(f"{options.program} ended with {program.returncode}")
+        raise subprocess.CalledProcessError(program.returncode, command)
     record = json.loads(Path(options.out).read_text())
     Path(options.out).write_text(
         json.dumps({**record, "clusters": clusters, "kernels": names}, indent=1) + "\n"
@@ -216,7 +214,7 @@ def measure(options):
 
 
 def fit_main(arguments):
-    parser = run.parser(__doc__)
+    parser = process.parser(__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     add = verbs.add_parser("measure").add_argument
     add("--sizes", required=True, help="shapes and families, with commas between")
@@ -244,4 +242,4 @@ def fit_main(arguments):
 
 
 if __name__ == "__main__":
-    run.run_as("fit", fit_main)
+    process.run_as("fit", fit_main, {OSError: 1, ValueError: 1, subprocess.CalledProcessError: 1})

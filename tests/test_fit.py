@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tools import ROOT, case, exit_status
 
-from bench import fit, run
+from bench import fit
 
 KERNELS = {
     "128 x 256, 4 stages, cooperative": [128, 256, 2, 1, 0, 4, 1, 1, 0],
@@ -104,7 +104,7 @@ def main():
         try:
             fit.Times(model, paths[:1])
             why = "it is taken"
-        except run.Stopped as error:
+        except ValueError as error:
             why = "" if "fitted.json" in str(error) else str(error)
         case("a file of another kind is rejected", why)
     return exit_status()
