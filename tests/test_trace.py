@@ -164,7 +164,7 @@ def options_of_a_trace(folder):
     same(traced("t08", folder, "--cta", "5")["launch"]["block_index"], [2, 1, 0])
     for rung, status, options, words in (
         ("v07", 2, ("--cta", "4"), "v07: --cta 4: this launch has 4 CTAs, numbered from 0\n"),
-        ("v07", 2, ("--protocol", "burst"), "a traced rung is not timed"),
+        ("v07", 2, ("--protocol", "burst"), "timed"),
         ("v07", 2, ("--events", "0"), "must be a whole number from 1"),
         ("v07", 2, ("--m", "100"), "128"),
         ("v07", 2, ("--nothing",), "unknown argument"),
