@@ -176,16 +176,14 @@ def command_of(options, entry, path, algorithm=None):
 def in_short(options, tasks, plan):
     """What will run, and about how long that takes."""
     programs = {name for task in tasks for name, _ in task.programs}
-    what = dict.fromkeys(task.title for task in tasks)
-    what = ", ".join(what) if len(what) < 4 else f"{len(what)} ladders"
-    each = f", {options.passes} passes" if options.passes > 1 else ""
+    ladders = list(dict.fromkeys(task.title for task in tasks))
+    ladders = ", ".join(ladders) if len(ladders) < 4 else f"{len(ladders)} ladders"
+    how = f", {options.passes} passes" if options.passes > 1 else ""
     aside = f", {options.jobs} at a time" if options.jobs > 1 else ""
-    seconds = sum(SECONDS[entry.task.protocol] for entry in plan) / options.jobs
-    on = "on the emulator" if options.emulate else "on the GPU"
-    return (
-        f"ladder: {len(programs)} programs {on} ({what}){each}: {len(plan)} processes{aside}, about "
-        f"{run.clock(seconds)}"
-    )
+    on = "the emulator" if options.emulate else "the GPU"
+    time = run.clock(sum(SECONDS[entry.task.protocol] for entry in plan) / options.jobs)
+    what = f"{len(programs)} programs on {on} ({ladders}){how}"
+    return f"ladder: {what}: {len(plan)} processes{aside}, about {time}"
 
 
 # --- the runs -----------------------------------------------------------------------------------
@@ -256,12 +254,19 @@ class Ladders:
             return why
         self.failed = True
         self.file.fail(entry, "failed", why)
-        self.runner.progress.note(f"{entry.label} FAILED: {why}")
-        return why
+        if self.runner.progress.terminal:  # a log has a line of each run
+            self.runner.progress.note(f"{entry.label} FAILED: {why}")
+        return f"FAILED: {why}"
 
     def show(self, ladders):
-        """Prints what was measured."""
-        print_runs(ladders, self.seconds)
+        """Every ladder, and all of one kind at a glance; on the emulator the counts."""
+        if self.options.emulate:
+            print_counts(ladders, self.seconds)
+            return
+        for index, ladder in enumerate(ladders):
+            print(end="\n" if index else "")
+            print_ladder(ladder)
+        print_at_a_glance(ladders)
 
     def report(self):
         """Prints what there is; returns the exit status."""
@@ -479,18 +484,6 @@ def counts(ladder, name, seconds):
         str(sum(site["extra_wavefronts"] for site in accesses)),
         cell(seconds.get((ladder.shape, name)), 1, " s"),
     ]
-
-
-def print_runs(ladders, seconds):
-    """Every ladder of a run; seconds: of each emulation."""
-    timed = [ladder for ladder in ladders if ladder.protocol]
-    for index, ladder in enumerate(timed):
-        print(end="\n" if index else "")
-        print_ladder(ladder)
-    print_at_a_glance(timed)
-    counted = [ladder for ladder in ladders if not ladder.protocol]
-    if counted:
-        print_counts(counted, seconds)
 
 
 def ladder_main(arguments):

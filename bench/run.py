@@ -30,19 +30,27 @@ POLL_SECONDS = 0.02
 
 
 class UsageError(Exception):
-    """The command line asks for something that cannot be done: exit status 2."""
+    """The command line asks for something that cannot be done."""
+
+    status = BAD_USAGE
 
 
 class Stopped(Exception):
-    """Nothing more can be measured: exit status 1."""
+    """Nothing more can be measured."""
+
+    status = 1
 
 
 class Failed(Exception):
     """One program failed, in these words; the others go on."""
 
+    status = 1
+
 
 class CannotRun(Failed):
     """A program says that this machine cannot run it."""
+
+    status = CANNOT_RUN_HERE
 
 
 class DoesNotTake(Failed):
@@ -121,8 +129,8 @@ def execute(command, timeout):
 
 def last_line(text):
     """The last line that isn't blank, without what a terminal obeys, or an empty string."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in (lines or [""])[-1])
+    line = text.rstrip().rpartition("\n")[2].strip()
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def complaint(output, errors, name=None):
@@ -262,8 +270,8 @@ class Task:
     @property
     def title(self):
         """'v 8192x8192x8192 burst'"""
-        shape = "x".join(map(str, self.shape.values())) or "its own shape"
-        return " ".join([self.track, shape, *([self.protocol] if self.protocol else [])])
+        shape = "x".join(map(str, self.shape.values()))
+        return " ".join(filter(None, (self.track, shape, self.protocol)))
 
 
 @dataclass(frozen=True)
@@ -341,18 +349,10 @@ class Progress:
 
     def expected(self, entry):
         """What a run takes: what its program took last in that task; or else what others in it did, or
-        others by its protocol, or any."""
-        task = entry.task
-        for like in (
-            lambda other, name: (other, name) == (task, entry.name),
-            lambda other, _: other is task,
-            lambda other, _: other.protocol == task.protocol,
-            lambda *_: True,
-        ):
-            known = [seconds for key, seconds in self.last.items() if like(*key)]
-            if known:
-                return mean(known)
-        return 0
+        any."""
+        of_task = [seconds for (task, _), seconds in self.last.items() if task is entry.task]
+        known = self.last.get((entry.task, entry.name))
+        return known or mean(of_task or self.last.values() or [0])
 
     def time_left(self, remaining):
         """', 3:20 left', or nothing while nothing is known."""
@@ -378,14 +378,12 @@ class Progress:
 
     def note(self, text):
         """A whole line, above the bar if there is one."""
-        self.write(f"{self.clearing()}{text}\n")
+        self.close()
+        self.write(f"{text}\n")
 
     def close(self):
         """Takes the bar away."""
-        self.write(self.clearing())
-
-    def clearing(self):
-        return "\r\033[K" if self.terminal else ""
+        self.write("\r\033[K" if self.terminal else "")
 
     def write(self, text):
         self.stream.write(text)
@@ -441,22 +439,19 @@ def sources():
 
 
 def find_programs(options, tracks, folder="steps"):
-    """What to run, lowest first and a variant after its rung: a list of (name, path). Without --steps
-    that is all of the tracks that is built."""
+    """What to run, lowest first and a variant after its rung: a list of (name, path), of several build
+    directories from the first that has it. Without --steps that is all of the tracks that is built."""
     known, built = sources(), {}
     folders = [build / folder for build in options.build or [ROOT / "build"]]
-    for lacking in (one for one in folders if not one.is_dir()):
-        raise UsageError(f"no built rung in {lacking}: run 'make ladder', or name --build DIR")
-    for path in (path for one in folders for path in one.glob("[vatf]*")):
-        if path.name not in known or not (path.is_file() and os.access(path, os.X_OK)):
-            continue
-        if built.setdefault(path.name, path.resolve()) != path.resolve():
-            raise UsageError(f"--build: {path.name} is built in more than one of them")
-    names = (
-        {step_name(text) for text in options.steps.split(",")}
-        if options.steps is not None
-        else {name for name in built if name[0] in tracks}
-    )
+    for one in folders:
+        if not one.is_dir():
+            raise UsageError(f"no built rung in {one}: run 'make ladder', or name --build DIR")
+        for path in one.glob("[vatf]*"):
+            if path.name in known and path.is_file() and os.access(path, os.X_OK):
+                built.setdefault(path.name, path.resolve())
+    names = {name for name in built if name[0] in tracks}
+    if options.steps is not None:
+        names = {step_name(text) for text in options.steps.split(",")}
     places, missing = ", ".join(map(str, folders)), sorted(names - built.keys())
     if not names:
         raise UsageError(f"no built rung in {places}: run 'make ladder', or name --build DIR")
@@ -524,7 +519,13 @@ def run_as(name, main):
     output could not be written."""
     status = 0
     try:
-        status = status_of(name, main)
+        try:
+            status = main(sys.argv[1:])
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+        except (UsageError, Stopped, Failed, OSError) as error:
+            print(error if isinstance(error, CannotRun) else f"{name}: {error}", file=sys.stderr)
+            status = getattr(error, "status", 1)
         print(end="", flush=True)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
@@ -532,20 +533,3 @@ def run_as(name, main):
             print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
             status = OUTPUT_LOST
     sys.exit(status)
-
-
-def status_of(name, main):
-    """What main() returns, or what an error means."""
-    try:
-        return main(sys.argv[1:])
-    except CannotRun as error:
-        print(error, file=sys.stderr)
-        return CANNOT_RUN_HERE
-    except UsageError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return BAD_USAGE
-    except (Stopped, Failed, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
