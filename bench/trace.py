@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 from collections import Counter, namedtuple
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain
 from pathlib import Path
 
 from bench import run
@@ -206,13 +206,9 @@ def multiplications(trace, warp):
     ]
 
 
-def stores(trace):
-    """TMA stores: (warp, tile, begin, when the tile was seen to be read or None)."""
-    return [
-        (warp, event.other, event.begin, done)
-        for warp in trace.warps
-        for event, done in in_groups(warp, "store", "store commit", "store wait")
-    ]
+def stores(warp):
+    """[[event, when its tile was seen to be read, or None]] of the warp's TMA stores."""
+    return in_groups(warp, "store", "store commit", "store wait")
 
 
 # --- fills by TMA -------------------------------------------------------------------------------
@@ -482,7 +478,7 @@ STATES = {"filled": "filled", "full": "full", "read": "multiplied"}
 PER_NANOSECOND = 1000  # a viewer counts microseconds; a cycle, or a step, is shown as a nanosecond
 
 
-def meta(kind, pid, tid, name):
+def named(kind, pid, tid, name):
     """The name of a process or of a thread."""
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
@@ -490,71 +486,69 @@ def meta(kind, pid, tid, name):
 def slice_of(pid, tid, name, begin, end, **arguments):
     """Something with a length, or an instant if it has none."""
     event = {"name": name, "pid": pid, "tid": tid, "ts": begin / PER_NANOSECOND, "args": arguments}
-    if end > begin:
-        return {"ph": "X", "dur": (end - begin) / PER_NANOSECOND, **event}
-    return {"ph": "i", "s": "t", **event}
+    length = {"ph": "X", "dur": (end - begin) / PER_NANOSECOND}
+    return {**(length if end > begin else {"ph": "i", "s": "t"}), **event}
 
 
 def described(trace, event):
     """('wait full[2]', what a viewer shows of the slice that was chosen)"""
-    what, name = event.what, event.what
+    what, name, more = event.what, event.what, {}
     place = event.other if what in ("load", "store") else event.address
-    more = {"line": event.line, "source": trace.source(event.line)} if event.line else {}
     if what == "multiply":
         name = f"start wgmmas on {trace.name(event.address)}"
-        more.update(a=trace.name(event.address), b=trace.name(event.other))
+        more = {"a": trace.name(event.address), "b": trace.name(event.other)}
     elif what == "barrier":
         name = f"barrier {event.value}"
     elif what in ("store", *ON_MBARRIERS) or (place and what in TOUCHES):
         name = f"{what} {trace.name(place)}"
-    if what == "wait" and event.value != TOKEN:
-        more["parity"] = event.value
-    elif what == "expect":
-        more["bytes"] = event.value
-    elif what.endswith(" wait"):
-        more["groups left"] = event.value
-    return name, more
+    if what == "expect" or what.endswith(" wait"):
+        more = {"bytes" if what == "expect" else "groups left": event.value}
+    elif what == "wait" and event.value != TOKEN:
+        more = {"parity": event.value}
+    lines = {"line": event.line, "source": trace.source(event.line)} if event.line else {}
+    return name, {**lines, **more}
 
 
 def flights(trace):
-    """Loads, stores and wgmmas on their way: (name, begin, end or None, arguments)."""
-    for stage in stages(trace):
-        for number, fill in enumerate(stage.fills, 1):
-            yield f"fill of {stage.name}", fill.begin, fill.landed, {"number": number}
+    """Loads, stores and wgmmas on their way: (name, begin, end, arguments)."""
+    found = [
+        (f"fill of {stage.name}", fill.begin, fill.landed, {"number": number})
+        for stage in stages(trace)
+        for number, fill in enumerate(stage.fills, 1)
+    ]
     for warp in trace.warps:
+        by = {"by": trace.title(warp)}
         for event, done in multiplications(trace, warp):
-            words = {"by": trace.title(warp), "a": trace.name(event.address)}
-            yield "wgmmas", event.begin, done, words
-    for warp, tile, begin, done in stores(trace):
-        yield f"store of {trace.name(tile)}", begin, done, {"by": trace.title(warp)}
+            found.append(("wgmmas", event.begin, done, {**by, "a": trace.name(event.address)}))
+        for event, done in stores(warp):
+            found.append((f"store of {trace.name(event.other)}", event.begin, done, by))
+    found = [(*one[:2], trace.end if one[2] is None else one[2], one[3]) for one in found]
+    return sorted(found, key=lambda one: one[1:3])
 
 
 def viewer(trace):
     """The trace as Chrome's trace events (Trace Event Format, the JSON object form): the ring and the
     warps are two processes, each stage and each warp a track; copies are asynchronous slices."""
-    record = trace.record
+    record, cta = trace.record, trace.record["launch"]["cta"]
     events = [
-        meta("process_name", pid, 0, f"{name}, CTA {record['launch']['cta']}")
-        for pid, name in PROCESSES.items()
+        named("process_name", pid, 0, f"{what}, CTA {cta}") for pid, what in PROCESSES.items()
     ]
     for number, stage in enumerate(stages(trace)):
-        events.append(meta("thread_name", RING, number, stage.name))
-        for state, begin, end in states(stage, trace.end):
-            events.append(slice_of(RING, number, STATES[state], begin, end))
+        events.append(named("thread_name", RING, number, stage.name))
+        for state, *times in states(stage, trace.end):
+            events.append(slice_of(RING, number, STATES[state], *times))
     for warp in trace.warps:
-        events.append(meta("thread_name", WARPS, warp.number, trace.title(warp)))
+        events.append(named("thread_name", WARPS, warp.number, trace.title(warp)))
         for event in warp.events:
             name, more = described(trace, event)
             events.append(slice_of(WARPS, warp.number, name, event.begin, event.end, **more))
-    moves = [(*one[:2], trace.end if one[2] is None else one[2], one[3]) for one in flights(trace)]
-    for identity, (name, begin, end, words) in enumerate(sorted(moves, key=lambda one: one[1:3])):
+    for identity, (name, begin, end, words) in enumerate(flights(trace)):
         both = {"cat": "copies", "id": identity, "name": name, "pid": COPIES, "tid": 0}
         events.append({"ph": "b", "ts": begin / PER_NANOSECOND, "args": words, **both})
         events.append({"ph": "e", "ts": end / PER_NANOSECOND, **both})
-    unit = f"1 ns in the viewer is one of the {record['time']['unit']}"
-    machine = record["gpu"]["name"] if record["gpu"] else "CPU emulator"
     told = {name: record[name] for name in ("step", "commit", "date")}
-    told.update(time=unit, machine=machine)
+    told["time"] = f"1 ns in the viewer is one of the {record['time']['unit']}"
+    told["machine"] = record["gpu"]["name"] if record["gpu"] else "CPU emulator"
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": told}
 
 
@@ -568,17 +562,12 @@ def print_summary(record):
     print(f"kept       {fills} fills of the ring, {trace.end} {record['time']['unit']}")
     if record["events_left_out"]:
         print(f"left out   {record['events_left_out']} later events; --fills keeps more")
-    told = []
     for warp in trace.warps:
         long = Counter()
         for kind, begin, end in () if trace.exact or not trace.end else spans(trace, warp):
             long[kind] += end - begin
-        shares = ", ".join(f"{kind} {100 * time / trace.end:.0f} %" for kind, time in long.items())
-        said = f"{len(warp.events)} events" + (f"; {shares}" if shares else "")
-        told.append((said, trace.title(warp)))
-    for what, alike in groupby(told, key=lambda one: one[0]):
-        names = [name for _, name in alike]
-        print(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {what}")
+        shares = [f"{kind} {100 * time / trace.end:.0f} %" for kind, time in long.items()]
+        print(f"{trace.title(warp)}: {'; '.join([f'{len(warp.events)} events', *shares])}")
 
 
 def write(path, content, what):
