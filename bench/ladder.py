@@ -57,30 +57,24 @@ def make_parser(doc, emulate=False):
     add("--emulate", action="store_true", help="on the emulator, at small shapes of the rungs' own")
     add("--validate", action="store_true", help="check the options; nothing needs to be built")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
-    protocols = (*results.PROTOCOLS, "both")
-    add(
-        "--protocol", choices=protocols, default=None if emulate else "burst", help="default: burst"
-    )
+    usual = None if emulate else "burst"
+    add("--protocol", choices=(*results.PROTOCOLS, "both"), default=usual, help="default: burst")
     if emulate:
         parser.set_defaults(passes=1)
-        add(
-            "--policy",
-            metavar="NAME",
-            help="the order of events (default: eager, lazy, one random)",
-        )
+        add("--policy", metavar="NAME", help="the order of events (default: eager, lazy, random)")
         add("--jobs", type=run.positive, default=os.cpu_count() or 1, help="default: one per core")
         return parser
     parser.set_defaults(jobs=1)
     add("--passes", type=run.positive, default=5, help="times over the ladder (default 5)")
     add("--rounds", type=run.positive, default=4, help="rounds per process (default 4)")
+    what = "neither an integer from 0 to 64 nor 'all'"
     add(
         "--heuristics",
-        type=run.integer(0, 64, "neither an integer from 0 to 64 nor 'all'", words=("all",)),
+        type=run.integer(0, 64, what, words=("all",)),
         default=64,
         metavar="N",
-        help="how many of cuBLASLt's algorithms to time to find the best, which then runs beside "
-        "every rung that multiplies (default: 64, of its heuristic; 0: none; all: every "
-        "configuration that it can run)",
+        help="time so many of cuBLASLt's heuristics (default 64; 0: none; all: every configuration "
+        "that it can run) to find the best, which then runs beside every rung that multiplies",
     )
     return parser
 
@@ -245,13 +239,14 @@ class Ladders:
 
     def without(self, entry, error):
         """Notes that a program has no result, in words. A shape that it does not take is no failure."""
-        refuses = isinstance(error, DoesNotTake)
-        why = f"does not take this shape: {error}" if refuses else str(error)
+        why = str(error)
         if isinstance(error, CannotRun):
             why = f"exit status {run.CANNOT_RUN_HERE}: {error}"
-        if refuses and (entry.task, entry.name) not in self.measured:
-            self.file.fail(entry, "refused", str(error))
-            return why
+        elif isinstance(error, DoesNotTake):
+            why = f"does not take this shape: {error}"
+            if (entry.task, entry.name) not in self.measured:
+                self.file.fail(entry, "refused", str(error))
+                return why
         self.failed = True
         self.file.fail(entry, "failed", why)
         if self.runner.progress.terminal:  # a log has a line of each run

@@ -66,16 +66,13 @@ def scratch():
 
 
 class Process:
-    """A program, from its start to what it printed; one that could not be started has ended."""
+    """A program, from its start to what it printed."""
 
     def __init__(self, command, timeout):
-        self.began, self.timeout, self.failed = time.monotonic(), timeout, None
+        self.began, self.timeout, self.late = time.monotonic(), timeout, False
         self.output, self.errors = scratch(), scratch()
         pipes = {"stdin": subprocess.DEVNULL, "stdout": self.output, "stderr": self.errors}
-        try:
-            self.process = subprocess.Popen(command, **pipes)
-        except OSError as error:
-            self.process, self.failed = None, f"cannot start {command[0]}: {error.strerror}"
+        self.process = subprocess.Popen(command, **pipes)
 
     def seconds(self):
         """How long it has run."""
@@ -83,29 +80,23 @@ class Process:
 
     def has_ended(self):
         """True once it has, or is to be ended since it takes too long."""
-        ended = self.failed or self.process.poll() is not None
-        if not ended and self.seconds() > self.timeout:
-            self.failed = f"not finished after {self.timeout} s"
-        return bool(ended or self.failed)
-
-    def stop(self):
-        """Ends it if it still runs: asks first, as by Ctrl-C, since it may be inside a launch."""
-        if self.process:
-            stop(self.process)
+        ended = self.process.poll() is not None
+        self.late = not ended and self.seconds() > self.timeout
+        return ended or self.late
 
     def result(self):
         """(exit status, stdout, stderr) of a program that has ended. Failed if it did not by itself."""
-        self.stop()
+        stop(self.process)
         with self.output, self.errors:
-            if self.failed:
-                raise Failed(self.failed)
+            if self.late:
+                raise Failed(f"not finished after {self.timeout} s")
             self.output.seek(0)
             self.errors.seek(0)
             return self.process.returncode, self.output.read(), self.errors.read()
 
 
 def stop(process, seconds=STOP_SECONDS):
-    """Interrupts a process that still runs, and kills it if it has not ended after that time."""
+    """Ends a process that still runs: asks first, as by Ctrl-C, since it may be inside a launch."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)
@@ -124,7 +115,7 @@ def execute(command, timeout):
             time.sleep(POLL_SECONDS)
         return process.result()
     finally:
-        process.stop()
+        stop(process.process)
 
 
 def last_line(text):
@@ -262,9 +253,7 @@ class Task:
 
     track: str
     protocol: str | None
-    shape: (
-        dict  # {'m': ..., 'n': ..., 'k': ...}; on the emulator what is left out is the rung's own
-    )
+    shape: dict  # of its dimensions; on the emulator those that are left out are the rung's own
     programs: tuple  # (name, path), lowest first
 
     @property
@@ -323,7 +312,7 @@ class Runner:
                 time.sleep(POLL_SECONDS)
         finally:
             for one in running.values():
-                one.stop()
+                stop(one.process)
             if self.interrupted:
                 self.progress.note("interrupted: what is finished is kept")
             self.progress.close()

@@ -67,7 +67,7 @@ class Sweep(ladder.Ladders):
                     return plan[done:]
             return []
         finally:
-            process.stop()
+            run.stop(process.process)
 
     def show(self, points):
         """What the families come to, and the worst shapes."""

@@ -13,12 +13,13 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 from statistics import median
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 
-from tools import fake_rungs
 from tools.fake_rungs import SIZE, House, close, holds, require, run, run_cases, same, tests_in
 
 from bench import ladder, results
@@ -345,15 +346,19 @@ def test_unwritable(folder):
     same(len(house.lines()), 1)  # it was written all the same
 
 
-def test_places(_):
+def test_places(folder):
     """Rows go to a folder of the GPU: what is recorded in place of what is there, one's own to a new file."""
-    options = {"out": None, "record": None}
-    file = running.File(fake_rungs.Namespace(**options), print)
-    path = file.place({"name": "NVIDIA H200", "card": "f16415c7"})
-    same(path.parent, ROOT / "build" / "results" / "nvidia-h200")
-    options["record"] = "a-test.{card}"
-    path = running.File(fake_rungs.Namespace(**options), print).place(None)
-    same(path, results.RESULTS / "emulator" / "a-test.unknown.jsonl")
+    gpu = {"name": "NVIDIA H200", "card": "f16415c7"}
+    old = Path(folder) / "nvidia-h200" / "a-test.f16415c7.jsonl"
+    old.parent.mkdir()
+    old.touch()
+    for record, path in ((None, None), ("a-test.{card}", old)):
+        options = Namespace(out=None, record=record)
+        with mock.patch.multiple(running, RESULTS=Path(folder), OWN_RESULTS=Path(folder) / "own"):
+            found = running.File(options, print).place(gpu)
+        same((found, found.exists()), (path or found, False))
+        same(found.parent, old.parent if record else Path(folder) / "own" / "nvidia-h200")
+    same(results.slug(None), "emulator")
 
 
 # --- on the emulator --------------------------------------------------------------------------
@@ -366,9 +371,7 @@ def test_emulated(folder):
     lines = result.stdout.splitlines()
     same(lines[0], "CPU emulator, m=256 n=256 k=256; no speed is measured")
     same(lines[2].split()[:8], ["v01", "yes", "42", "1.50", "MB", "0.25", "MB", "12"])
-    holds(
-        result.stderr, "2 programs on the emulator (v): 2 processes", "v01: verified"
-    )
+    holds(result.stderr, "2 programs on the emulator (v): 2 processes", "v01: verified")
     same(house.result().gpu, None)
     house.ladder("--steps", "v02", *["--m", "512", "--policy", "lazy", "--seed", "9"])
     command = house.commands()[-1]

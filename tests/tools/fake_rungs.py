@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from argparse import Namespace  # noqa: F401 (for the tests)
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
