@@ -326,8 +326,8 @@ def columns_of(ladder):
             ("a call", lambda name: cell(work / ladder.rate(name).mid, 2, " µs", 1e6)),
             ("before", reading("before_seconds", 4, " s")),
         ]
-    columns.append((measure.share.split("_")[0], reading(measure.share, 1, " %", 100)))
-    columns.append(("clock", reading("sm_clock_ghz", 3, " GHz")))
+    columns.append((measure.share.split("_")[0], reading("share", 1, " %", 100)))
+    columns.append(("clock", reading("ghz", 3, " GHz")))
     if ladder.reading(measure.other, "watts") is not None:
         columns.append(("power", reading("watts", 0, " W")))
         columns.append(("energy", lambda name: energy(ladder.reading(name, "joules"))))
@@ -360,7 +360,7 @@ def table(ladder):
         if name in ladder.failed:
             rows.append([name, f"FAILED: {ladder.failed[name]}"])
         else:
-            idea = ladder.first(name)["idea"]
+            idea = ladder.first(name).get("idea", "")
             rows.append([name, idea, *(column(name) for _, column in columns)])
     for name in (ladder.measure.other, *ladder.measure.besides):
         if name in ladder.contenders:

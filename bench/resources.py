@@ -4,7 +4,7 @@
     make rungs && python3 -m bench.resources
 
 reads the logs of the build (build/steps/*.ptxas.log) and writes bench/results/resources/nvcc-<its
-release>.json in place of what is there. The book shows it.
+release>.jsonl in place of what is there. The book shows it.
 
 Exit status: 0 written, 2 something is missing.
 """
@@ -38,9 +38,13 @@ STATIC = re.compile(r"(\d+) bytes smem")
 
 
 def newest():
-    """What was recorded last; None if nothing is."""
-    records = [json.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    return max(records, key=lambda record: record["date"], default=None)
+    """What was recorded last: {"cuda", "date", "rungs": {name: {"digest", "kernels"}}}, or None."""
+    found = []
+    for path in FOLDER.glob("*.jsonl"):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        head = {key: rows[0][key] for key in ("cuda", "date")}
+        found.append({**head, "rungs": {row["step"]: row for row in rows}})
+    return max(found, key=lambda record: record["date"], default=None)
 
 
 def sources(path, known=()):
@@ -107,7 +111,7 @@ def resources_of(rung, build):
     found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
     if not found:
         raise UsageError(f"{log} names no kernel")
-    return {"digest": digest(rung.path), "kernels": found}
+    return {"step": rung.name, "digest": digest(rung.path), "kernels": found}
 
 
 def nvcc_version():
@@ -125,12 +129,11 @@ def resources_main(arguments):
     parser = run.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build")
     options = parser.parse_args(arguments)
-    made = {name: resources_of(rung, options.build) for name, rung in rungs.find().items()}
-    cuda, date = nvcc_version(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    lines = [f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in made.items()]
-    head = json.dumps({"cuda": cuda, "date": date})[:-1]
-    path = FOLDER / f"nvcc-{cuda}.json"
-    write_whole(path, (head + ', "rungs": {\n' + ",\n".join(lines) + "\n}}\n").encode())
+    rows = [resources_of(rung, options.build) for rung in rungs.find().values()]
+    cuda = nvcc_version()
+    rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    path = FOLDER / f"nvcc-{cuda}.jsonl"
+    write_whole(path, "".join(json.dumps(row) + "\n" for row in rows).encode("utf-8"))
     print(path.relative_to(ROOT))
     return 0
 

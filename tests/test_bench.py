@@ -60,7 +60,7 @@ def test_samples(folder):
     close(found.rate("v02").high, (0.8 / 1.01 + 0.8 / 1.0) / 2)
     close(found.rate("cublas").mid, median(1 / factor for factor in factors))
     close(found.ratio("v02").mid, 0.8)
-    close(found.reading("v02", "sm_clock_ghz"), 1.6)
+    close(found.reading("v02", "ghz"), 1.6)
     lines = [line for line in said.splitlines() if line.startswith("v02 ")]
     holds(lines[0], "0.7 (0.7 to 0.8)", "0.800 (0.800 to 0.800)", "40.0 %", "1.600 GHz")
     holds(said, "v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)")

@@ -70,8 +70,7 @@ def contender(factor, noise=0):
                for i in range(rounds)]
     if protocol == "call":
         return {"seconds": seconds, "before_seconds": 0.001 * (1 + call)}
-    share = "memory_share" if moves else "tensor_core_share"
-    read = {share: 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10}
+    read = {"share": 0.5 * factor, "ghz": 1.5 + call / 10}
     if protocol == "sustained":
         why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
         read["clock_limits"] = {key: 0.5 * (key == "power") + 0.1 * call for key in why}
