@@ -23,7 +23,6 @@ from statistics import mean
 from bench import results, rungs
 from bench.results import RESULTS, ROOT
 
-OWN_RESULTS = ROOT / "build" / "results"  # of whoever runs `make ladder`
 BAD_USAGE, CANNOT_RUN_HERE, OUTPUT_LOST, INTERRUPTED = 2, 77, 74, 130  # exit statuses
 STOP_SECONDS = 10  # how long an interrupted program may take to end by itself
 POLL_SECONDS = 0.02
@@ -233,7 +232,8 @@ class File:
             path.unlink(missing_ok=True)
             return path
         date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        return OWN_RESULTS / results.slug(gpu) / f"{date}.jsonl"
+        build = (options.build or [ROOT / "build"])[0]
+        return build / "results" / results.slug(gpu) / f"{date}.jsonl"
 
     def runs(self):
         """What was measured: of each task a run, of each context if it has several."""

@@ -353,11 +353,11 @@ def test_places(folder):
     old.parent.mkdir()
     old.touch()
     for record, path in ((None, None), ("a-test.{card}", old)):
-        options = Namespace(out=None, record=record)
-        with mock.patch.multiple(running, RESULTS=Path(folder), OWN_RESULTS=Path(folder) / "own"):
+        options = Namespace(out=None, record=record, build=[Path(folder)])
+        with mock.patch.object(running, "RESULTS", Path(folder)):
             found = running.File(options, print).place(gpu)
         same((found, found.exists()), (path or found, False))
-        same(found.parent, old.parent if record else Path(folder) / "own" / "nvidia-h200")
+        same(found.parent, old.parent if record else Path(folder) / "results" / "nvidia-h200")
     same(results.slug(None), "emulator")
 
 
