@@ -79,20 +79,13 @@ def make_parser(doc, emulate=False):
     return parser
 
 
-def given_shape(options, track):
-    """On the emulator the dimensions that are given, and the others are left to the rung."""
-    found = {one: getattr(options, one) or options.size for one in shapes.dimensions(track)}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def shapes_of(options, tracks):
     """{track: its shapes}"""
     alone = any((options.m, options.n, options.k))
     if options.size is not None and alone:
         raise UsageError("--size sets m, n and k: give either --size or --m --n --k")
     if options.sizes is None:
-        of_options = given_shape if options.emulate else shapes.of_options
-        return {track: [of_options(options, track)] for track in tracks}
+        return {track: [shapes.of_options(options, track)] for track in tracks}
     if options.size is not None or alone:
         raise UsageError("--sizes lists whole shapes: give no --size, --m, --n or --k")
     for word in options.sizes.lower().split(",") if options.emulate else ():
@@ -291,9 +284,9 @@ def outcome_of(row):
 # --- the tables ---------------------------------------------------------------------------------
 
 
-def cell(value, digits, unit="", scale=1):
+def cell(value, form, unit="", scale=1):
     """A number in a column, or a dash where there is none."""
-    return "-" if value is None else f"{value * scale:.{digits}f}{unit}"
+    return "-" if value is None else f"{value * scale:{form}}{unit}"
 
 
 def columns_of(ladder):
@@ -308,8 +301,8 @@ def columns_of(ladder):
 
         return text
 
-    def reading(key, digits, unit, scale=1):
-        return lambda name: cell(ladder.reading(name, key), digits, unit, scale)
+    def reading(key, form, unit, scale=1):
+        return lambda name: cell(ladder.reading(name, key), form, unit, scale)
 
     columns = [
         (f"{measure.unit} (p10 to p90)", lambda name: ladder.rate(name).to(1)),
@@ -323,20 +316,15 @@ def columns_of(ladder):
         work = ladder.work / measure.units
         return [
             *columns,
-            ("a call", lambda name: cell(work / ladder.rate(name).mid, 2, " µs", 1e6)),
-            ("before", reading("before_seconds", 4, " s")),
+            ("a call", lambda name: cell(work / ladder.rate(name).mid, ".2f", " µs", 1e6)),
+            ("before", reading("before_seconds", ".4f", " s")),
         ]
-    columns.append((measure.share.split("_")[0], reading("share", 1, " %", 100)))
-    columns.append(("clock", reading("ghz", 3, " GHz")))
+    columns.append((measure.share.split("_")[0], reading("share", ".1f", " %", 100)))
+    columns.append(("clock", reading("ghz", ".3f", " GHz")))
     if ladder.reading(measure.other, "watts") is not None:
-        columns.append(("power", reading("watts", 0, " W")))
-        columns.append(("energy", lambda name: energy(ladder.reading(name, "joules"))))
+        columns.append(("power", reading("watts", ".0f", " W")))
+        columns.append(("energy", reading("joules", ".3g", " J")))
     return columns
-
-
-def energy(joules):
-    """Of one launch: a few joules, or a thousandth."""
-    return "-" if joules is None else f"{joules:.3g} J"
 
 
 def words_of(ladder, name):
@@ -477,7 +465,7 @@ def counts(ladder, name, seconds):
         str(counted["wgmmas"] + counted["mmas"]),
         *(f"{counted[key] / 1e6:.2f} MB" for key in ("tma_read_bytes", "tma_written_bytes")),
         str(sum(site["extra_wavefronts"] for site in accesses)),
-        cell(seconds.get((ladder.shape, name)), 1, " s"),
+        cell(seconds.get((ladder.shape, name)), ".1f", " s"),
     ]
 
 

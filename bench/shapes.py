@@ -161,14 +161,17 @@ def of_sizes(sizes, tracks):
 
 
 def of_options(options, track):
-    """The one shape that --size, or --m, --n and --k say, or the usual one of the track."""
+    """The one shape that --size, or --m, --n and --k say, or the usual one of the track; on the emulator
+    what is not said is left to the rung."""
     names = dimensions(track)
     if options.k is not None and "k" not in names:
         raise UsageError(
             f"--k {options.k}: rungs of the t track move a matrix of m x n; there is no k"
         )
-    size = options.size or (SIZE if "k" in names else DEFAULT_MOVED_SIZE)
-    return {name: getattr(options, name) or size for name in names}
+    usual = SIZE if "k" in names else DEFAULT_MOVED_SIZE
+    usual = None if getattr(options, "emulate", False) else usual
+    found = {name: getattr(options, name) or options.size or usual for name in names}
+    return {name: size for name, size in found.items() if size}
 
 
 def shape_text(numbers):
