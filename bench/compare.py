@@ -6,12 +6,12 @@
 Ladders of the same problem, inputs, seed and protocol are compared; for the t track by the ratio to
 a plain copy. NEW's median ratio over OLD's is above 1 if the rung has become faster. Its 95 %
 interval comes from a bootstrap: the passes of both files are resampled, and within each the rounds.
-If a file has only one pass, only rounds are resampled, and the interval lacks what changes from pass
-to pass.
+If a file has only one pass, only rounds are resampled, and the interval lacks what changes from
+pass to pass.
 
 Exit status: 0 no regression, 1 a rung is over 1 % slower or has no result any more, 2 bad usage, a
-broken file, or two that have no ladder in common, 74 its output could not be written. `make compare`
-itself always fails with 2, and prints this one as `Error 1` or `Error 2`.
+broken file, or two that have no ladder in common, 74 its output could not be written. `make
+compare` itself always fails with 2, and prints this one as `Error 1` or `Error 2`.
 """
 
 from __future__ import annotations

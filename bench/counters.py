@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Counts the bytes, cycles and conflicts of built rungs and variants, with Nsight Compute (ncu).
 
-Each program runs once under ncu. The last launch of its kernel is recorded and, if it multiplies, the
-last one of cuBLAS's in the same process: those on the requested inputs, not on small integers. ncu
-does not set the clocks. It empties the caches before each launch and repeats it until all counters
-are read, so these are counts of one launch with cold caches; its time would mean nothing and is not
-recorded.
-A row is what the program wrote, by the protocol "counters", with `kernel` and `counters`, and `cublas`
-with these of cuBLAS's kernel in the same process.
+Each program runs once under ncu. The last launch of its kernel is recorded and, if it multiplies,
+the last one of cuBLAS's in the same process: those on the requested inputs, not on small integers.
+ncu does not set the clocks. It empties the caches before each launch and repeats it until all
+counters are read, so these are counts of one launch with cold caches; its time would mean nothing
+and is not recorded. A row is what the program wrote, by the protocol "counters", with `kernel` and
+`counters`, and `cublas` with these of cuBLAS's kernel in the same process.
 
 Exit status: 0 all counted, 1 one failed, 2 bad usage, 77 this machine cannot run them, 130
 interrupted.

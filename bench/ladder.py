@@ -2,8 +2,8 @@
 """Runs the built rungs several times, interleaved, and records their rows.
 
 For the t track, whose rungs move words, it shows GB/s and the ratio to a plain copy on the device;
-for the others TFLOPS and the ratio to cuBLAS. With --emulate (make ladder EMULATE=1) the rungs run on
-the emulator, side by side: they are checked, and what they do is counted; no time is measured.
+for the others TFLOPS and the ratio to cuBLAS. With --emulate (make ladder EMULATE=1) the rungs run
+on the emulator, side by side: they are checked, and what they do is counted; no time is measured.
 
 With --build build --build build/variants the variants of the rungs (`make variants`) run between
 them, each after its rung and compared with it. With --build build/rivals other people's kernels
@@ -16,8 +16,8 @@ start, and every other pass runs them backwards. So a slow drift of clock or tem
 rungs alike, and no rung always follows the same one.
 
 Exit status: 0 all rungs verified and timed (or do not take the shape), 1 a rung failed or another
-process uses the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the
-first rung, 130 interrupted.
+process uses the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run
+the first rung, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from bench.run import CannotRun, DoesNotTake, Entry, Failed, Task, UsageError
 
 BOTH = results.PROTOCOLS[:2]  # what --protocol both asks for
 WIDE = 1.01  # a ratio's 90th percentile over its 10th, above which its spread is called wide
-# What a process takes, about, before any has run: a round by the sustained protocol is seconds long.
+# What a process takes, about, before any has run: a round by the sustained protocol is seconds
+# long.
 SECONDS = {"burst": 1.3, "call": 1.2, "sustained": 9, None: 10}
 ALONE = "cuBLASLt does not take this shape: there is nothing to compare it with"
 
@@ -98,16 +99,16 @@ def shapes_of(options, tracks):
 
 
 def searched_with(program):
-    """Programs with the same time what one search among cuBLASLt's algorithms found: all, but of FP8
-    those that add and scale alike."""
+    """Programs with the same time what one search among cuBLASLt's algorithms found: all, but of
+    FP8 those that add and scale alike."""
     name, _ = program
     rung = rungs.today().get(results.rung_of(name))
     return rungs.scales_blocks(name), rung is None or rung.promotes or name[0] != "f"
 
 
 def make_tasks(options, protocols):
-    """Every ladder of --steps, or of all that is built, track by track; a protocol is run to its end
-    before the next one begins. a01 and t01 run by themselves."""
+    """Every ladder of --steps, or of all that is built, track by track; a protocol is run to its
+    end before the next one begins. a01 and t01 run by themselves."""
     tracks = run.tracks_of(options)
     programs = run.find_programs(options, tracks, "emulated" if options.emulate else "steps")
     if options.steps is None and not options.emulate:
@@ -128,8 +129,8 @@ def make_tasks(options, protocols):
 
 
 def make_plan(tasks, passes):
-    """Every process in its order. Pass i begins at the program i/passes up the ladder and goes round,
-    every other one downwards: so no program is always late, or always after the same one."""
+    """Every process in its order. Pass i begins at the program i/passes up the ladder and goes
+    round, every other one downwards: so no program is always late, or always after the same one."""
     plan = []
     for task in tasks:
         many, title = len(task.programs), f"{task.title}, " if len(tasks) > 1 else ""
@@ -144,10 +145,10 @@ def make_plan(tasks, passes):
 
 def command_of(options, entry, path, algorithm=None):
     """The command line of one process. The first of a ladder looks for the best of cuBLASLt's
-    algorithms, the others time that one, which they are told by its configuration: its place among the
-    heuristics would not name one that was enumerated. In each pass of a sustained ladder another
-    contender begins: what runs first finds the chip cooler than what runs last. A burst and a call have
-    a pause before each."""
+    algorithms, the others time that one, which they are told by its configuration: its place among
+    the heuristics would not name one that was enumerated. In each pass of a sustained ladder
+    another contender begins: what runs first finds the chip cooler than what runs last. A burst and
+    a call have a pause before each."""
     task = entry.task
     pairs = run.problem_words(options, task.shape)
     if options.emulate:
@@ -210,8 +211,8 @@ class Ladders:
                 self.file.close()
 
     def finish(self, entry, row_of, seconds):
-        """Keeps what a process has written; how it ended in words, and whether its program is to run no
-        more at this shape. 77 of the very first one of a single track ends it all."""
+        """Keeps what a process has written; how it ended in words, and whether its program is to
+        run no more at this shape. 77 of the very first one of a single track ends it all."""
         task, name = entry.task, entry.name
         try:
             row = row_of()
@@ -231,7 +232,8 @@ class Ladders:
         return outcome_of(row), False
 
     def without(self, entry, error):
-        """Notes that a program has no result, in words. A shape that it does not take is no failure."""
+        """Notes that a program has no result, in words. A shape that it does not take is no
+        failure."""
         why = str(error)
         if isinstance(error, CannotRun):
             why = f"exit status {run.CANNOT_RUN_HERE}: {error}"
@@ -341,7 +343,8 @@ def words_of(ladder, name):
 
 
 def table(ladder):
-    """The rows of a ladder's table, the head first: programs, and those that they are compared with."""
+    """The rows of a ladder's table, the head first: programs, and those that they are compared
+    with."""
     columns = columns_of(ladder)
     rows = [["rung", "idea", *(head for head, _ in columns)]]
     for name in ladder.names:
@@ -358,8 +361,8 @@ def table(ladder):
 
 
 def neighbours(ladder):
-    """(upper, lower) of every rung and the one that it grows from, or the last before it if that one has
-    no result, and of every variant and its rung. Rivals have no neighbours."""
+    """(upper, lower) of every rung and the one that it grows from, or the last before it if that
+    one has no result, and of every variant and its rung. Rivals have no neighbours."""
     pairs, last = [], None
     for name in ladder.measured:
         if results.is_rival(name):

@@ -5,10 +5,10 @@
     make record ARGS="--only choice,energy"
     make record ARGS=--list
 
-Each run is a program of its own, with its own progress, and writes bench/results/<gpu>/<its name>.jsonl
-anew, a row as soon as a process has ended; with --card the name is <its name>.<card>, for another card
-of a kind. The most important runs come first. Rivals are left out unless `make rivals` has built them.
-Afterwards `make notes plots` brings the results to the pages.
+Each run is a program of its own, with its own progress, and writes bench/results/<gpu>/<its
+name>.jsonl anew, a row as soon as a process has ended; with --card the name is <its name>.<card>,
+for another card of a kind. The most important runs come first. Rivals are left out unless `make
+rivals` has built them. Afterwards `make notes plots` brings the results to the pages.
 
 Exit status: 0 all recorded or left out, 1 one failed or had no time left, 2 bad usage,
 77 this machine cannot run them, 130 interrupted.
@@ -39,8 +39,8 @@ FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
 # Few rows, and a last wave that is nearly empty; and rows that TMA can't take.
 ROWS = "16x8192x8192,1x8192x8192,16x4096x14336,64x4096x14336,128x4736x15296"
 ODD = "16x8191x8191,1x8193x8191,16x4097x14335,64x4095x14337,128x4737x15295,2047x2049x2051"
-# FP8's rungs with one scale for each matrix, and with block scales; each alone, since cuBLASLt's time
-# and best for one say nothing of the others.
+# FP8's rungs with one scale for each matrix, and with block scales; each alone, since cuBLASLt's
+# time and best for one say nothing of the others.
 PER_TENSOR, SCALED = ("f01", "f02", "f08"), ("f04", "f05", "f06", "f07")
 OF_MODELS = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Records what ptxas said of every rung's kernel: registers, static shared memory, stack and spills.
+"""Records what ptxas said of every rung's kernel: registers, static shared memory, stack and
+spills.
 
     make rungs && python3 -m bench.resources
 

@@ -84,7 +84,8 @@ class Process:
         return ended or self.late
 
     def result(self):
-        """(exit status, stdout, stderr) of a program that has ended. Failed if it did not by itself."""
+        """(exit status, stdout, stderr) of a program that has ended. Failed if it did not by
+        itself."""
         stop(self.process)
         with self.output, self.errors:
             if self.late:
@@ -124,8 +125,8 @@ def last_line(text):
 
 
 def complaint(output, errors, name=None):
-    """Why a program failed, in its own words: its WRONG line, else the last line on stderr that begins
-    with its name (a report of the emulator's goes on after it), else its last line."""
+    """Why a program failed, in its own words: its WRONG line, else the last line on stderr that
+    begins with its name (a report of the emulator's goes on after it), else its last line."""
     said = [line for line in output.splitlines() if line.startswith("WRONG")][:1]
     said += [line for line in errors.splitlines() if name and line.startswith(f"{name}: ")][-1:]
     found = [*map(last_line, said), last_line(errors), last_line(output), "it printed nothing"]
@@ -133,8 +134,8 @@ def complaint(output, errors, name=None):
 
 
 def row_of(name, process, path):
-    """The row that a program which has ended wrote. It refused the shape if it ends with 2 and doesn't
-    point to --help."""
+    """The row that a program which has ended wrote. It refused the shape if it ends with 2 and
+    doesn't point to --help."""
     status, output, errors = process.result()
     words = complaint(output, errors, name)
     if status == CANNOT_RUN_HERE:
@@ -162,8 +163,9 @@ def read(path):
 
 
 class File:
-    """The rows of one run. They go to `out`, to bench/results/<gpu>/<record>.jsonl in place of what is
-    there, or to a new file in build/results/<gpu>: what the first row says of the GPU decides."""
+    """The rows of one run. They go to `out`, to bench/results/<gpu>/<record>.jsonl in place of what
+    is there, or to a new file in build/results/<gpu>: what the first row says of the GPU
+    decides."""
 
     def __init__(self, options, note):
         self.options, self.note = options, note
@@ -203,7 +205,8 @@ class File:
         self.failures.append((entry, {"step": entry.name, ends: why}))
 
     def close(self):
-        """Appends the failures, with the context of a row at the same shape, or of one of their track."""
+        """Appends the failures, with the context of a row at the same shape, or of one of their
+        track."""
         for entry, row in self.failures:
             of_track = [one["context"] for task, one in self.rows if task.track == entry.task.track]
             for context in sorted(of_track, key=entry.fits)[-1:]:
@@ -293,8 +296,9 @@ class Runner:
         self.interrupted = True
 
     def run(self, plan, start, finish):
-        """Runs the entries in their order: start(entry) is a process, and finish(entry, process) says in
-        words how it ended, and whether no more runs of its program are of use in its task."""
+        """Runs the entries in their order: start(entry) is a process, and finish(entry, process)
+        says in words how it ended, and whether no more runs of its program are of use in its
+        task."""
         waiting, running = list(plan), {}
         try:
             while (waiting or running) and not self.interrupted:
@@ -337,8 +341,8 @@ class Progress:
         self.last = {}  # seconds that the latest run of a program took: by its task and name
 
     def expected(self, entry):
-        """What a run takes: what its program took last in that task; or else what others in it did, or
-        any."""
+        """What a run takes: what its program took last in that task; or else what others in it did,
+        or any."""
         of_task = [seconds for (task, _), seconds in self.last.items() if task is entry.task]
         known = self.last.get((entry.task, entry.name))
         return known or mean(of_task or self.last.values() or [0])
@@ -428,8 +432,9 @@ def sources():
 
 
 def find_programs(options, tracks, folder="steps"):
-    """What to run, lowest first and a variant after its rung: a list of (name, path), of several build
-    directories from the first that has it. Without --steps that is all of the tracks that is built."""
+    """What to run, lowest first and a variant after its rung: a list of (name, path), of several
+    build directories from the first that has it. Without --steps that is all of the tracks that is
+    built."""
     known, built = sources(), {}
     folders = [build / folder for build in options.build or [ROOT / "build"]]
     for one in folders:
@@ -504,8 +509,8 @@ def problem_words(options, shape):
 
 def run_as(name, main):
     """The whole of a program whose main() takes the words of the command line and returns its exit
-    status: an error that is expected is one line and a status. OUTPUT_LOST if all is well but that its
-    output could not be written."""
+    status: an error that is expected is one line and a status. OUTPUT_LOST if all is well but that
+    its output could not be written."""
     status = 0
     try:
         try:

@@ -1,5 +1,6 @@
 """Which shapes a sweep goes over: those that a person writes down, lists that have a name, and
-families that are drawn from a seed."""
+families that are drawn from a seed.
+"""
 
 from __future__ import annotations
 
@@ -161,8 +162,8 @@ def of_sizes(sizes, tracks):
 
 
 def of_options(options, track):
-    """The one shape that --size, or --m, --n and --k say, or the usual one of the track; on the emulator
-    what is not said is left to the rung."""
+    """The one shape that --size, or --m, --n and --k say, or the usual one of the track; on the
+    emulator what is not said is left to the rung."""
     names = dimensions(track)
     if options.k is not None and "k" not in names:
         raise UsageError(

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Times one rung over many shapes beside cuBLAS and the best of cuBLASLt, and records a row for each.
+"""Times one rung over many shapes beside cuBLAS and the best of cuBLASLt, and records a row for
+each.
 
     python3 -m bench.sweep --sizes aligned:1,few
     python3 -m bench.sweep --sizes any:2:15 --steps v18
 
-A family of shapes (aligned, any, rows, odd) is drawn from the seed after it: 60 of them, unless a number
-follows (bench/shapes.py). One process of the rung's program measures all shapes in bursts, so CUDA and
-cuBLAS start once; after a failure another one goes on with the next shape. At each shape the rung is
-checked, every heuristic that cuBLASLt returns is timed, and the fastest runs beside the rung, its early
-launch and cuBLAS, round by round. With four rounds each of them begins once.
+A family of shapes (aligned, any, rows, odd) is drawn from the seed after it: 60 of them, unless a
+number follows (bench/shapes.py). One process of the rung's program measures all shapes in bursts,
+so CUDA and cuBLAS start once; after a failure another one goes on with the next shape. At each
+shape the rung is checked, every heuristic that cuBLASLt returns is timed, and the fastest runs
+beside the rung, its early launch and cuBLAS, round by round. With four rounds each of them begins
+once.
 
-Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses the
-GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
+Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses
+the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
 interrupted.
 """
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and records what the warps of one CTA did, and when.
 
-    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's options]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's
+    options]
 
-`make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json, the
-trace, from which `make plots RESULTS=that` draws a picture, and v07-emulator.perfetto.json, which
-https://ui.perfetto.dev and chrome://tracing open. With --keep the trace is also written to
+`make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json,
+the trace, from which `make plots RESULTS=that` draws a picture, and v07-emulator.perfetto.json,
+which https://ui.perfetto.dev and chrome://tracing open. With --keep the trace is also written to
 bench/traces/, which `make plots` draws; bench/traces/README.md describes it. Standard library only.
 
 Times are cycles of the multiprocessor's clock, or emulated steps, which only have an order.
@@ -101,8 +102,8 @@ class Fill:
 
 
 def rows(table, kind, names=()):
-    """The rows of a table that is stored as columns. Numbers in the first one stand for names, if there
-    are some."""
+    """The rows of a table that is stored as columns. Numbers in the first one stand for names, if
+    there are some."""
     first, *others = (table[name] for name in kind._fields)
     return [kind(*row) for row in zip([names[one] for one in first] if names else first, *others)]
 
@@ -192,9 +193,9 @@ def in_groups(warp, start, commit, wait):
 
 
 def multiplications(trace, warp):
-    """[[event, when it was complete, or None]] of the warp's groups of wgmmas. On a GPU when the warp
-    has seen it; on the emulator when the last of the group happened: the operations of a warpgroup
-    happen in their order, and the warp may be behind its other lanes."""
+    """[[event, when it was complete, or None]] of the warp's groups of wgmmas. On a GPU when the
+    warp has seen it; on the emulator when the last of the group happened: the operations of a
+    warpgroup happen in their order, and the warp may be behind its other lanes."""
     found = in_groups(warp, "multiply", "multiply", "multiply wait")
     if not trace.exact:
         return found
@@ -230,9 +231,9 @@ def begun_fills(trace, barrier, stage):
 
 
 def waits_for(trace, ring):
-    """Who waits for which fill: (warp, its wait, the fill's number, when it waits for the next). ring:
-    mbarrier -> fills. Where consumers take turns a warp leaves out the other's fills: when its wait
-    ends, no later fill has begun, as a stage is filled again only when it was read."""
+    """Who waits for which fill: (warp, its wait, the fill's number, when it waits for the next).
+    ring: mbarrier -> fills. Where consumers take turns a warp leaves out the other's fills: when
+    its wait ends, no later fill has begun, as a stage is filled again only when it was read."""
     for warp in trace.warps:
         waits = [event for event in warp.of("wait") if event.address in ring]
         before = Counter()
@@ -245,8 +246,8 @@ def waits_for(trace, ring):
 
 
 def land(trace, ring):
-    """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by the
-    operations; on a GPU by a warp that looked."""
+    """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by
+    the operations; on a GPU by a warp that looked."""
 
     def seen(fill, time):
         fill.landed = time if fill.landed is None else min(fill.landed, time)
@@ -255,8 +256,8 @@ def land(trace, ring):
         for fill in ring[wait.address][number : number + 1] if number >= 0 else ():
             seen(fill, wait.end)
     for barrier, fills in ring.items() if trace.exact else ():
-        # The loads of one fill have landed when it is first seen to be full; the next ones land after
-        # that. A peer may start its part of a fill first.
+        # The loads of one fill have landed when it is first seen to be full; the next ones land
+        # after that. A peer may start its part of a fill first.
         loads = [one for one in trace.operations if (one.kind, one.barrier) == ("load", barrier)]
         first = fills[0].landed
         each = sum(one.happened <= first for one in loads) if first else 0
@@ -400,8 +401,8 @@ def laid_out(events, lines):
 
 
 def in_order(events):
-    """The events in the order of time. What was touched is before the event that wrote it down; it has
-    only an end, and began when the one before it ended."""
+    """The events in the order of time. What was touched is before the event that wrote it down; it
+    has only an end, and began when the one before it ended."""
     found, touched = [], []
     for event in [*events, None]:
         if event and event.what in TOUCHES:
@@ -455,8 +456,8 @@ def record_of(row, warps, end):
 
 
 def make_record(row, wanted):
-    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for all
-    warps where the first had no more room for events."""
+    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for
+    all warps where the first had no more room for events."""
     told = row["trace"]["warps"]
     warps = [in_order(rows(warp, Event)) for warp in told]
     ends = [events[-1].end for events in warps if events]
@@ -527,8 +528,9 @@ def flights(trace):
 
 
 def viewer(trace):
-    """The trace as Chrome's trace events (Trace Event Format, the JSON object form): the ring and the
-    warps are two processes, each stage and each warp a track; copies are asynchronous slices."""
+    """The trace as Chrome's trace events (Trace Event Format, the JSON object form): the ring and
+    the warps are two processes, each stage and each warp a track; copies are asynchronous
+    slices."""
     record, cta = trace.record, trace.record["launch"]["cta"]
     events = [
         named("process_name", pid, 0, f"{what}, CTA {cta}") for pid, what in PROCESSES.items()

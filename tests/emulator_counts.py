@@ -19,14 +19,14 @@ RECORD = results.RESULTS / "emulator" / "counts.jsonl"
 
 
 def counts_of(path):
-    """{(rung, count): number}, with all that bank conflicts cost."""
+    """{(rung, count): number in six digits}, with all that bank conflicts cost."""
     found = {}
     for run in results.load(path):
         for name in run.measured:
             told = run.first(name)["emulator"]
             extra = sum(site["extra_wavefronts"] for site in told["shared_memory_accesses"])
             counts = {**told["counts"], "extra_wavefronts": extra}
-            found.update({(name, key): value for key, value in counts.items()})
+            found.update({(name, key): f"{value:.6g}" for key, value in counts.items()})
     return found
 
 

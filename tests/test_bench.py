@@ -68,8 +68,8 @@ def test_samples(folder):
 
 
 def test_order(folder):
-    """Passes begin elsewhere and alternate direction; --dry-run prints every command and runs none; what
-    will run, and for how long, is said first."""
+    """Passes begin elsewhere and alternate direction; --dry-run prints every command and runs none;
+    what will run, and for how long, is said first."""
     house = House(folder, v01={}, v02={}, v03={})
     lines = house.ladder("--dry-run").stdout.splitlines()
     same((len(lines), house.calls(), house.out.exists()), (10, [], False))
@@ -82,8 +82,8 @@ def test_order(folder):
 
 
 def test_sources(folder):
-    """Variants and rivals of other build directories run after their rung, or last, and are compared with
-    it; what was built of a file that is gone does not run."""
+    """Variants and rivals of other build directories run after their rung, or last, and are
+    compared with it; what was built of a file that is gone does not run."""
     house = House(folder, v06={"speed": 0.5}, v08={"speed": 0.8}, v99={}, v08_gone={})
     other = House(house.folder / "other", v08_no_multicast={"speed": 0.4}, v06_each_sm={})
     other.add("v-fast-cu-12", {"speed": 0.9})
@@ -98,7 +98,8 @@ def test_sources(folder):
 
 
 def test_moves(folder):
-    """The rungs of the t track have no k; GB/s and the ratio to a copy are told; t01 runs by itself."""
+    """The rungs of the t track have no k; GB/s and the ratio to a copy are told; t01 runs by
+    itself."""
     house = House(folder, v01={}, t01={}, t02={"speed": 0.5}, t03={"speed": 0.75})
     result = house.ladder("--track", "t")
     found = house.result()
@@ -120,7 +121,8 @@ def test_moves(folder):
 
 
 def test_one_file(folder):
-    """Tracks, shapes and protocols of one invocation are runs of one file, a protocol after the other."""
+    """Tracks, shapes and protocols of one invocation are runs of one file, a protocol after the
+    other."""
     house = House(folder, v01={}, v02={"speed": 0.5}, a02={}, t02={})
     words = ("--track", "all", "--sizes", "256,512x256x64,512x1024", "--protocol", "both")
     said = house.ladder(*words, "--passes", "2").stdout
@@ -143,8 +145,8 @@ def heuristics_asked(command):
 
 
 def test_cublaslt(folder):
-    """The first program of a ladder finds the best of cuBLASLt; all have it beside them; FP8's modes are
-    ladders of their own."""
+    """The first program of a ladder finds the best of cuBLASLt; all have it beside them; FP8's
+    modes are ladders of their own."""
     house = House(folder, v01={"exit": 1}, v02={"speed": 0.5, "winner": 7}, v03={}, t02={})
     words = ("--sizes", "256,512", "--passes", "2", "--track", "all")
     said = house.ladder(*words, status=1).stdout
@@ -172,8 +174,8 @@ def test_cublaslt(folder):
 
 
 def test_protocols(folder):
-    """What a protocol reads beside the time is shown: limits, what was before, an early launch. A wide
-    spread is warned about."""
+    """What a protocol reads beside the time is shown: limits, what was before, an early launch. A
+    wide spread is warned about."""
     house = House(folder, v01={"noise": 0.02}, v17={"speed": 0.8, "early": 1.0})
     words = ("--passes", "3", "--heuristics", "0", "--protocol")
     said = house.ladder(*words, "burst").stdout
@@ -197,8 +199,8 @@ def test_protocols(folder):
 
 
 def test_failing(folder):
-    """Wrong, crashing, hanging and silent rungs, and those whose row is none or another's, are noted; the
-    others are still measured."""
+    """Wrong, crashing, hanging and silent rungs, and those whose row is none or another's, are
+    noted; the others are still measured."""
     behaviours = {
         "v02": ({"exit": 1, "stderr": "v02: wrong result"}, "exit status 1: v02: wrong result"),
         "v03": ({"crash": True}, "SIGABRT"),
@@ -223,8 +225,8 @@ def test_failing(folder):
 
 
 def test_not_taken(folder):
-    """A shape that a rung doesn't take is no failure; a rung that fails at one shape is tried at the
-    next."""
+    """A shape that a rung doesn't take is no failure; a rung that fails at one shape is tried at
+    the next."""
     of_64 = {"multiple": 64}
     house = House(folder, v01=of_64, v02={"multiple": 512}, v03=of_64, v04={"alone": 512})
     result = house.ladder("--sizes", "256,512,96")
@@ -239,8 +241,8 @@ def test_not_taken(folder):
 
 
 def test_nothing(folder):
-    """Without a result no file is written, and it is said why; 77 of the first rung of a single track ends
-    the ladder, and where one track cannot run another may."""
+    """Without a result no file is written, and it is said why; 77 of the first rung of a single
+    track ends the ladder, and where one track cannot run another may."""
     cannot = {"exit": 77, "stderr": "v01: no GPU found"}
     small = {"exit": 2, "stderr": "m=256 is too small"}
     for index, (status, said, calls, rungs) in enumerate(
@@ -265,8 +267,8 @@ def test_nothing(folder):
 
 
 def test_busy(folder):
-    """Beside another process nothing is recorded, unless it is allowed, and said; one that comes later is
-    named."""
+    """Beside another process nothing is recorded, unless it is allowed, and said; one that comes
+    later is named."""
     named = "4711 python3"
     for index, (since, options, status, said) in enumerate(
         (
@@ -347,7 +349,8 @@ def test_unwritable(folder):
 
 
 def test_places(folder):
-    """Rows go to a folder of the GPU: what is recorded in place of what is there, one's own to a new file."""
+    """Rows go to a folder of the GPU: what is recorded in place of what is there, one's own to a
+    new file."""
     gpu = {"name": "NVIDIA H200", "card": "f16415c7"}
     old = Path(folder) / "nvidia-h200" / "a-test.f16415c7.jsonl"
     old.parent.mkdir()
@@ -365,7 +368,8 @@ def test_places(folder):
 
 
 def test_emulated(folder):
-    """All rungs are checked on their own shapes, or on those that are named, and their counts shown."""
+    """All rungs are checked on their own shapes, or on those that are named, and their counts
+    shown."""
     house = Emulated(folder, v01={}, v02={"multiple": 512}, a01={}, t02={})
     result = house.ladder("--track", "v")
     lines = result.stdout.splitlines()
@@ -387,7 +391,8 @@ def test_emulated(folder):
 
 
 def test_emulated_failures(folder):
-    """On the emulator a rung that fails or hangs is named with its own words; a Ctrl-C keeps the others."""
+    """On the emulator a rung that fails or hangs is named with its own words; a Ctrl-C keeps the
+    others."""
     report = "v02: deadlock: no thread can go on\nthread 3 waits"
     house = Emulated(
         folder, v01={"exit": 1, "stdout": "WRONG      exact: 3 of 9 differ\npolicy     lazy\n"}

@@ -51,8 +51,8 @@ def test_agree(folder):
 
 
 def test_regression(folder):
-    """A rung that is over 1 % slower is named, at its shape, and the exit status is 1; other GPUs and
-    commits are told, and what they measured is compared all the same."""
+    """A rung that is over 1 % slower is named, at its shape, and the exit status is 1; other GPUs
+    and commits are told, and what they measured is compared all the same."""
     sizes = ("--sizes", "256,512")
     changed = {"gpu": "Fake GPU 2", "commit": "def5678"}
     rungs = {"v01": {"speed": 0.991}, "v02": {"speed": 0.98}, "v03": {"speed": 2}}
@@ -98,8 +98,8 @@ def test_lost(folder):
 
 
 def test_foreign(folder):
-    """Other shapes, inputs, seeds or protocols are not compared, and it is said what differs; what only
-    one file has is named, and the rest compared."""
+    """Other shapes, inputs, seeds or protocols are not compared, and it is said what differs; what
+    only one file has is named, and the rest compared."""
     old = ladder(folder, "old", v01={}, t02={})
     for index, (words, said) in enumerate(
         (
@@ -119,7 +119,8 @@ def test_foreign(folder):
 
 
 def test_broken(folder):
-    """A file that is missing, cut short or without times is refused by name; one agrees with itself."""
+    """A file that is missing, cut short or without times is refused by name; one agrees with
+    itself."""
     good = ladder(folder, "good", v01={})
     bad = Path(folder) / "bad.jsonl"
     compare(good, bad, "bad.jsonl: ", "No such file", status=2)

@@ -83,7 +83,8 @@ def test_counts(folder):
 
 
 def test_kernels(folder):
-    """Names of kernels are recognised, with template arguments; each program has to have its own."""
+    """Names of kernels are recognised, with template arguments; each program has to have its
+    own."""
     copies = ("transpose(CUtensorMap_st, int)", "void transpose_readWrite<float>(Params)")
     template = ("void gemm<4>(float *)", "void cutlass::Kernel2<sm90_xmma_gemm_bf16>(Params)")
     for index, (rung, kernels, known, wanted) in enumerate(

@@ -98,7 +98,8 @@ def names(_folder):
 
 def programs(folder):
     """All programs that are named can be built: rungs, variants that have a patch, and rivals; and
-    ladders have five passes. A sweep is of the last rung, and the seed that judges is of its own."""
+    ladders have five passes. A sweep is of the last rung, and the seed that judges is of its
+    own."""
     names = {*rungs.find(), *record.RIVALS, *record.RIVALS_OF_FP8}
     patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
     there = Path(folder)
@@ -125,8 +126,8 @@ def programs(folder):
 
 
 def choices(_folder):
-    """v18 beside each of its kernels, where the model was fitted and where it was not. The last rung is
-    among those that the pages compare, and all from v12 to it."""
+    """v18 beside each of its kernels, where the model was fitted and where it was not. The last
+    rung is among those that the pages compare, and all from v12 to it."""
     same(set(record.CHOICES.split(",")), {"v18", *test_choice.variants().values()})
     same(set(record.FITTED.split(",")), set(test_choice.FITTED))
     require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")

@@ -57,7 +57,8 @@ LIMITS = {  # GFLOP, and what holds of (m, n, k)
 
 
 def test_families(_):
-    """Families of shapes are within their limits, the same for ever, and no two seeds share a shape."""
+    """Families of shapes are within their limits, the same for ever, and no two seeds share a
+    shape."""
     for word, first in PINNED.items():
         same((word, shapes.of_word(word, "v")[: len(first)]), (word, first))
         same(shapes.of_word(f"{word}:2", "v"), first[:2])
@@ -88,7 +89,8 @@ class SweepHouse(House):
 
 
 def test_sweep(folder):
-    """One process measures all shapes; after a shape that fails, or isn't taken, another one goes on."""
+    """One process measures all shapes; after a shape that fails, or isn't taken, another one goes
+    on."""
     drawn = shapes.of_word("any:1:5", "v")
     wrong = "exit status 1: WRONG      exact: 1 of 4 differ"
     not_taken = {shape: f"m={shape[0]} is no multiple" for shape in drawn if shape[0] % 7}
