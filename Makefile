@@ -102,13 +102,14 @@ endif
 # ---------------------------------------------------------------- what the verbs need
 
 option = $(if $(2),--$(1) $(call quoted,$(2)))
-LADDER = $(PYTHON) -m bench.$(if $(EMULATED),emulated_)ladder $(call option,track,$(TRACK)) \
+LADDER = $(PYTHON) -m bench.ladder $(if $(EMULATED),--emulate) $(call option,track,$(TRACK)) \
     $(call option,sizes,$(SIZES)) $(call option,protocol,$(PROTOCOL)) \
     $(call option,build,$(filter-out build,$(BUILD))) $(ARGS)
 # Missing tools are reported before anything is built.
 LISTED := $(findstring --list,$(ARGS))
-ON_GPU := sanitize $(if $(LISTED),,energy record) $(if $(EMULATED),,step trace ladder)
-ON_EMULATOR := emulate emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
+COUNTED := $(filter counts,$(subst =, ,$(ARGS)))# `make record ARGS="--only counts"` needs no GPU
+ON_GPU := sanitize $(if $(LISTED),,energy $(if $(COUNTED),,record)) $(if $(EMULATED),,step trace ladder)
+ON_EMULATOR := emulate emulated test $(if $(LISTED),,record) $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
 IN_PYTHON := trace standalone diffstat ladder energy record compare emulate plots notes book test format
 requested = $(filter $(1),$(MAKECMDGOALS))
 CUOBJDUMP := $(if $(call requested,sass),$(call need,cuobjdump))
@@ -116,7 +117,7 @@ COMPUTE_SANITIZER := $(if $(call requested,sanitize),$(call need,compute-sanitiz
 $(if $(call requested,$(IN_PYTHON)),$(need_python))
 $(if $(call requested,$(ON_EMULATOR)),$(need_gcc)$(need_gxx))
 $(if $(and $(call requested,compare),$(if $(and $(OLD),$(NEW)),,no)),\
-    $(error which two files? Say `make compare OLD=a.json NEW=b.json`))
+    $(error which two files? Say `make compare OLD=a.jsonl NEW=b.jsonl`))
 MISUSE := $(if $(call requested,ladder),$(shell said=$$($(LADDER) --validate 2>&1) || tail -n 1 <<<"$$said"))
 $(if $(MISUSE),$(error $(MISUSE)))
 $(if $(call requested,$(ON_GPU) variants resources),$(need_nvcc))
@@ -146,12 +147,12 @@ help:
 	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
 	  '                     N=all writes every rung' \
 	  'make list            list the rungs, and the idea of each' \
-	  'make ladder          run all rungs and record the results; on the emulator, check them and' \
-	  '                     record counts. TRACK=v|a|t|f|all SIZES=8192,4096x14336x4096 (or squares,' \
+	  'make ladder          run all rungs, show and record the results; on the emulator, check them' \
+	  '                     and count. TRACK=v|a|t|f|all SIZES=8192,4096x14336x4096 (or squares,' \
 	  '                     models, all) PROTOCOL=burst|sustained|both|call' \
 	  'make energy          run $(ENERGY_RUNG) in parts, and record the energy that each part takes' \
 	  'make record          record everything that the pages quote (ARGS=--list shows what)' \
-	  'make compare OLD=a.json NEW=b.json   compare two recorded runs and name the regressions' \
+	  'make compare OLD=a.jsonl NEW=b.jsonl   compare two recorded runs and name the regressions' \
 	  'make emulate FILE=kernel.cu   run a CUDA program that is not of this project on the emulator' \
 	  '                     (ARGS=--help shows the options)' \
 	  'make emulated        build all rungs for the emulator' \
@@ -241,11 +242,11 @@ energy: $(ENERGY)
 	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
 
 record:
-	$(if $(LISTED),,$(call build,rungs variants $(ENERGY)))
+	$(if $(LISTED),,$(call build,emulated $(if $(COUNTED),,rungs variants $(ENERGY))))
 	@$(PYTHON) -m bench.record $(ARGS)
 
 compare:
-	@$(PYTHON) -m bench.records.compare $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
+	@$(PYTHON) -m bench.compare $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
 # Pictures of memory layouts are drawn from the code, not from records: only if no results are named.
 PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)

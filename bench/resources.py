@@ -1,31 +1,32 @@
 #!/usr/bin/env python3
-"""Records what ptxas said of every rung's kernel: registers, shared memory, stack and spills.
+"""Records what ptxas said of every rung's kernel: registers, static shared memory, stack and
+spills.
 
     make rungs && python3 -m bench.resources
 
-reads the logs of the build (build/steps/*.ptxas.log), asks the host's compiler for the size of each
-rung's SharedStorage, and writes bench/results/resources/<nvcc's release>.json. The book shows it.
---check writes nothing and exits 1 if what is recorded differs from the build.
+reads the logs of the build (build/steps/*.ptxas.log) and writes bench/results/resources/nvcc-<its
+release>.jsonl in place of what is there. The book shows it.
 
-Exit status: 0 written (or equal), 1 what is recorded differs, 2 something is missing.
+Exit status: 0 written, 2 something is missing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
-import sys
+import time
 from pathlib import Path
 
-from bench import process, rungs
-from bench.process import UsageError
-from bench.records import recorded
+from bench import run, rungs
+from bench.results import RESULTS, ROOT, write_whole
+from bench.run import UsageError
 
-FOLDER = recorded.RESULTS / "resources"
-COMMON = recorded.ROOT / "common"
+FOLDER = RESULTS / "resources"
+COMMON = ROOT / "common"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 KERNEL = re.compile(
@@ -34,22 +35,17 @@ KERNEL = re.compile(
     r"(?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
     re.DOTALL,
 )
-# A rung's shared memory; it may depend on the kernel's parameters.
-STORAGE = re.compile(r"^(?P<template>template [^\n]*\n)?struct SharedStorage\b", re.MULTILINE)
 STATIC = re.compile(r"(\d+) bytes smem")
-# A rung as part of another file, which says how large its shared memory is.
-PROBE = """#define main rung_main
-#include "{rung}"
-extern const unsigned long shared_storage_bytes[];
-const unsigned long shared_storage_bytes[] = {{{sizes}}};
-"""
-PROBED = re.compile(r"^shared_storage_bytes:((?:\s*\.(?:quad|xword|8byte)\s+\d+)+)", re.MULTILINE)
 
 
 def newest():
-    """What was recorded last; None if nothing is."""
-    records = [recorded.parse(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    return max(records, key=lambda record: record["date"], default=None)
+    """What was recorded last: {"cuda", "date", "rungs": {name: {"digest", "kernels"}}}, or None."""
+    found = []
+    for path in FOLDER.glob("*.jsonl"):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        head = {key: rows[0][key] for key in ("cuda", "date")}
+        found.append({**head, "rungs": {row["step"]: row for row in rows}})
+    return max(found, key=lambda record: record["date"], default=None)
 
 
 def sources(path, known=()):
@@ -100,44 +96,14 @@ def kernels(log):
 def output_of(*command, text=None):
     """What a program printed. UsageError, naming it, if it failed."""
     try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, check=True, cwd=recorded.ROOT
-        )
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", "") or str(error)
-        raise UsageError(f"{command[0]} failed: {said.strip().splitlines()[0]}") from error
+        raise UsageError(f"{command[0]} failed: {error}") from error
     return done.stdout
 
 
-def storage_type(template, kernel):
-    """The type of the shared memory of a kernel of this name, by the kernel's parameter or, if it has
-    that, by its own; None if it has neither and the rung's is a template."""
-    named = re.search(r"SharedStorage(<[^<>]*>)", kernel)
-    own = kernel[len(kernel.partition("<")[0]) :]
-    parameters = "" if not template else named[1] if named else own
-    return f"SharedStorage{parameters}" if parameters or not template else None
-
-
-def shared_storage(rung, names):
-    """{kernel: the size of its SharedStorage in bytes, None if it has none} of a rung's kernels."""
-    found = STORAGE.search(rung.read_text(encoding="utf-8"))
-    types = {name: storage_type(found["template"], name) if found else None for name in names}
-    probed = [name for name in names if types[name]]
-    if not probed:
-        return types
-    flags = "-x c++ -std=c++20 -w -O1 -S -o - -Icommon/device/emulated -Icommon -I."
-    include = ("-Iemulator/include", "-isystem", "emulator/include/toolkit")
-    sizes = ", ".join(f"sizeof({types[name]})" for name in probed)
-    probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), sizes=sizes)
-    said = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))
-    if said is None:
-        raise UsageError(f"{rung.name}: the compiler did not say how large its SharedStorage is")
-    return {**types, **dict(zip(probed, map(int, re.findall(r"\d+$", said[1], re.MULTILINE))))}
-
-
-def resources_of(rung, build, sizes):
-    """What is to be recorded of a rung; `sizes` has what is known of SharedStorage, by the digest and
-    the kernel: of the same code it is the same."""
+def resources_of(rung, build):
+    """What is to be recorded of a rung."""
     log = build / "steps" / f"{rung.name}.ptxas.log"
     if not log.exists():
         raise UsageError(f"{log} is not there: run 'make rungs' first")
@@ -146,15 +112,7 @@ def resources_of(rung, build, sizes):
     found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
     if not found:
         raise UsageError(f"{log} names no kernel")
-    code = digest(rung.path)
-    names = [one["name"] for one in found if (code, one["name"]) not in sizes]
-    if names:
-        sizes.update(
-            ((code, name), size) for name, size in shared_storage(rung.path, names).items()
-        )
-    for one in found:
-        one["shared_storage_bytes"] = sizes[code, one["name"]]
-    return {"digest": code, "kernels": found}
+    return {"step": rung.name, "digest": digest(rung.path), "kernels": found}
 
 
 def nvcc_version():
@@ -167,38 +125,19 @@ def nvcc_version():
     return version[1]
 
 
-def update(options):
-    """Writes, or says which rungs differ from what the same compiler is recorded to have said; returns
-    the exit status."""
-    old, cuda = newest() or {"cuda": None, "rungs": {}}, nvcc_version()
-    sizes = {
-        (rung["digest"], kernel["name"]): kernel["shared_storage_bytes"]
-        for rung in old["rungs"].values()
-        for kernel in rung["kernels"]
-    }
-    made = {name: resources_of(rung, options.build, sizes) for name, rung in rungs.find().items()}
-    if not options.check:
-        head = {"schema": 1, "kind": "resources", "cuda": cuda, "date": recorded.now()}
-        FOLDER.mkdir(exist_ok=True)
-        path = FOLDER / f"nvcc-{cuda}.json"
-        recorded.write_json(path, {**head, "rungs": made})
-        print(path.relative_to(recorded.ROOT))
-        return 0
-    if old["cuda"] != cuda:
-        raise UsageError(f"nothing is recorded with CUDA {cuda}")
-    names = ", ".join(name for name in made if old["rungs"].get(name) != made[name])
-    if names:
-        print(f"resources: {names}: not as recorded; run bench/resources.py", file=sys.stderr)
-    return 1 if names else 0
-
-
 def resources_main(arguments):
     """The whole program; returns its exit status."""
-    parser = process.parser(__doc__)
-    parser.add_argument("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
-    return update(parser.parse_args(arguments))
+    parser = run.parser(__doc__)
+    parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build")
+    options = parser.parse_args(arguments)
+    rows = [resources_of(rung, options.build) for rung in rungs.find().values()]
+    cuda = nvcc_version()
+    rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    path = FOLDER / f"nvcc-{cuda}.jsonl"
+    write_whole(path, "".join(json.dumps(row) + "\n" for row in rows).encode("utf-8"))
+    print(path.relative_to(ROOT))
+    return 0
 
 
 if __name__ == "__main__":
-    process.run_as("resources", resources_main, {OSError: 2, ValueError: 2})
+    run.run_as("resources", resources_main)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench.records.vocabulary import TRACKS, name_order, rung_of
+from bench.results import ROOT, TRACKS, name_order, rung_of
 
-STEPS = Path(__file__).resolve().parent.parent / "steps"
+STEPS = ROOT / "steps"
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,7 @@ def field(text, name):
 def find(steps=STEPS):
     """{name: Rung}, track by track, lowest first. A rung that names none grows from the one that is
     numbered below it."""
-    paths = {
-        path.name.partition("_")[0]: path for path in Path(steps).glob("[vatf][0-9][0-9]_*.cu")
-    }
+    paths = {path.name[:3]: path for path in Path(steps).glob("[vatf][0-9][0-9]_*.cu")}
     found, numbered_below = {}, dict.fromkeys(TRACKS)
     for name in sorted(paths, key=name_order):
         text = paths[name].read_text(encoding="utf-8")

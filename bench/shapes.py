@@ -1,5 +1,6 @@
 """Which shapes a sweep goes over: those that a person writes down, lists that have a name, and
-families that are drawn from a seed."""
+families that are drawn from a seed.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +8,9 @@ import re
 from decimal import Context, Decimal, localcontext
 from functools import cache
 
-from bench.process import UsageError
-from bench.results import FP8, MOVES, MOVING, PRODUCTS
+from bench.results import FP8, MOVES, MOVING, PRODUCTS, SIZE
+from bench.run import UsageError
 
-DEFAULT_SIZE = 8192
 DEFAULT_MOVED_SIZE = 32768
 SQUARES = (512, 1024, 2048, 4096, 8192, 16384)
 MOVED_SQUARES = (*SQUARES, DEFAULT_MOVED_SIZE)
@@ -112,46 +112,39 @@ def measure_of_track(track):
     return {MOVING: MOVES, "f": FP8}.get(track, PRODUCTS)
 
 
+def dimensions(track):
+    """'mnk', or 'mn' where words are moved."""
+    return measure_of_track(track).dimensions
+
+
 def named(word, moves):
     """The shapes of a list that has a name, or None if there is no such name."""
-    squares = MOVED_SQUARES if moves else SQUARES
-    shapes = {
-        "squares": tuple((size,) * (2 if moves else 3) for size in squares),
-        "models": MOVED_MODELS if moves else MODELS,
-    }
-    shapes["all"] = shapes["squares"] + shapes["models"]
-    if not moves:
-        shapes["few"] = FEW
-    return shapes.get(word)
+    squares = tuple((size,) * (2 if moves else 3) for size in (MOVED_SQUARES if moves else SQUARES))
+    models = MOVED_MODELS if moves else MODELS
+    lists = {"squares": squares, "models": models, "all": squares + models}
+    return (lists if moves else {**lists, "few": FEW}).get(word)
 
 
-def written(word):
-    """The numbers of a shape that is written down. UsageError if that is none."""
+def of_word(word, track):
+    """The shapes that one word of the list means for a track; none if they aren't of its kind."""
+    count_of = len(dimensions(track))
+    moves, family = count_of == 2, FAMILY.fullmatch(word)
+    if family:
+        count = int(family[3] or FAMILY_SHAPES)
+        if not 1 <= count <= MOST_SHAPES:
+            raise UsageError(f"--sizes: '{word}': 1 to {MOST_SHAPES} shapes are drawn")
+        return () if moves else drawn(family[1], int(family[2]), count)
+    shapes = named(word, moves)
+    if shapes is not None:
+        return shapes
     if not re.fullmatch(r"[0-9]{1,10}(x[0-9]{1,10}){0,2}", word):
         raise UsageError(f"--sizes: '{word}' is no shape; {SPELLING}")
     numbers = tuple(int(number) for number in word.split("x"))
     if not all(1 <= number <= LARGEST for number in numbers):
         raise UsageError(f"--sizes: '{word}': every dimension is from 1 to {LARGEST}")
-    return numbers
-
-
-def of_word(word, track):
-    """The shapes that one word of the list means for a track; none if they aren't of its kind."""
-    measure = measure_of_track(track)
-    family = FAMILY.fullmatch(word)
-    if family:
-        count = int(family[3] or FAMILY_SHAPES)
-        if not 1 <= count <= MOST_SHAPES:
-            raise UsageError(f"--sizes: '{word}': 1 to {MOST_SHAPES} shapes are drawn")
-        return () if measure is MOVES else drawn(family[1], int(family[2]), count)
-    shapes = named(word, measure is MOVES)
-    if shapes is not None:
-        return shapes
-    numbers = written(word)
-    dimensions = len(measure.dimensions)
     if len(numbers) == 1:
-        return (numbers * dimensions,)
-    return (numbers,) if len(numbers) == dimensions else ()
+        return (numbers * count_of,)
+    return (numbers,) if len(numbers) == count_of else ()
 
 
 def of_sizes(sizes, tracks):
@@ -163,22 +156,25 @@ def of_sizes(sizes, tracks):
     found = {}
     for track in tracks:
         shapes = dict.fromkeys(shape for word in words for shape in of_word(word, track))
-        names = measure_of_track(track).dimensions
+        names = dimensions(track)
         found[track] = [dict(zip(names, shape)) for shape in shapes]
     return found
 
 
 def of_options(options, track):
-    """The one shape that --size, or --m, --n and --k say, or the usual one of the track."""
-    names = measure_of_track(track).dimensions
+    """The one shape that --size, or --m, --n and --k say, or the usual one of the track; on the
+    emulator what is not said is left to the rung."""
+    names = dimensions(track)
     if options.k is not None and "k" not in names:
         raise UsageError(
             f"--k {options.k}: rungs of the t track move a matrix of m x n; there is no k"
         )
-    size = options.size or (DEFAULT_SIZE if "k" in names else DEFAULT_MOVED_SIZE)
-    return {name: getattr(options, name) or size for name in names}
+    usual = SIZE if "k" in names else DEFAULT_MOVED_SIZE
+    usual = None if getattr(options, "emulate", False) else usual
+    found = {name: getattr(options, name) or options.size or usual for name in names}
+    return {name: size for name, size in found.items() if size}
 
 
-def shape_text(shape):
+def shape_text(numbers):
     """'4096x14336x4096'"""
-    return "x".join(map(str, shape.values()))
+    return "x".join(map(str, numbers))

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and records what the warps of one CTA did, and when.
 
-    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's options]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's
+    options]
 
-`make trace N=7` builds the program and calls this. Two files are written to DIR, both whole or not
-at all: v07-emulator.json, the record, from which `make plots RESULTS=that` draws a picture, and
-v07-emulator.perfetto.json, which https://ui.perfetto.dev and chrome://tracing open. With --keep the
-record is also written to bench/traces/, which `make plots` draws.
+`make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json,
+the trace, from which `make plots RESULTS=that` draws a picture, and v07-emulator.perfetto.json,
+which https://ui.perfetto.dev and chrome://tracing open. With --keep the trace is also written to
+bench/traces/, which `make plots` draws; bench/traces/README.md describes it. Standard library only.
 
-It needs only Python's standard library and the built program.
+Times are cycles of the multiprocessor's clock, or emulated steps, which only have an order.
 
-Exit status: the program's if it isn't 0; 0 written, 1 the trace is damaged or a file could not be
-written, 2 bad usage.
+Exit status: the program's if it isn't 0; 0 written, 1 a file could not be written, 2 bad usage.
 """
 
 from __future__ import annotations
@@ -19,64 +19,374 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tempfile
-from collections import Counter
-from itertools import chain, groupby
+from collections import Counter, namedtuple
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from pathlib import Path
 
-from bench import chrome_trace, process, selection
-from bench.records import recorded, schema, traces
+from bench import run
+from bench.results import ROOT, slug, write_whole
 
+TRACES = ROOT / "bench" / "traces"
 FILLS = 40  # of the ring: what a picture can show
+# What a warp writes down; bench/traces/README.md says what the columns mean.
+WHATS = (
+    *("init", "wait", "arrive", "expect", "load", "multiply", "multiply wait"),
+    *("store", "store commit", "store wait", "copy commit", "copy wait", "barrier", "cluster"),
+    *("copy", "read", "write"),
+)
+TOUCHES = ("copy", "read", "write")  # done many times in a row: only the last time is known
+ON_MBARRIERS = ("init", "wait", "arrive", "expect", "load")
+OPERATIONS = ("load", "multiply", "store read", "store write")
+TOKEN = 2  # in place of the parity that a wait names
+EMULATED_STEPS = "emulated steps"
+# What a warp does in a row of the picture, by its events.
+SPANS = {
+    "waits": ("wait", "barrier", "cluster", "copy wait", "store wait"),
+    "loads": ("expect", "load", "copy", "copy commit"),
+    "multiplies": ("read",),
+    "stores": ("write", "store", "store commit"),
+}
+SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
 LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
 IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
-COPIED = ("step", "idea", "commit", "date", "gpu", "problem", "verification")
-FAILED = 1
+
+# Something that one warp did; the fields are the columns of the file.
+Event = namedtuple("Event", "what begin end line address other value extra")
+# Something that was started and happened by itself, as the emulator told it.
+Operation = namedtuple("Operation", "kind own warp started happened tile barrier")
+# Loads that a GPU's warp saw incomplete at one time and complete at another.
+Landing = namedtuple("Landing", "barrier after by")
+# A warp reads a stage; the end is None if the trace ends before.
+Reading = namedtuple("Reading", "warp begin end")
+# One row of the picture: a stage's name and its fills, in order.
+Stage = namedtuple("Stage", "name fills")
 
 
-def run_program(program, options, answer):
-    """Runs the traced rung, which prints what it has to say; returns its exit status. The emulator
-    traces under one policy; lazy lets everything be seen in flight."""
-    named = any(option.startswith("--policy") for option in options) or "--help" in options
-    policy = ["--policy=lazy"] if program.parent.name == "emulated" and not named else []
-    command = [str(program), *options, *policy, "--json", str(answer)]
-    try:
-        return subprocess.run(command, check=False).returncode
-    except OSError as error:
-        print(f"trace: cannot start {program}: {error.strerror}: build it first", file=sys.stderr)
-        return FAILED
+# --- a trace ------------------------------------------------------------------------------------
 
 
-# --- names ------------------------------------------------------------------------------------
+class Warp:
+    """A warp's events, in order."""
+
+    def __init__(self, number, events):
+        self.number, self.events = number, events
+        self.loads = bool(self.of("load"))  # by TMA
+        self.multiplies = bool(self.of("multiply"))  # by wgmma
+
+    def of(self, what):
+        """Its events of that kind."""
+        return [event for event in self.events if event.what == what]
+
+
+@dataclass
+class Fill:
+    """One pass of a stage: it is filled, and then read."""
+
+    stage: int
+    begin: int
+    landed: int | None = None  # the earliest time at which it was seen to be full
+    readings: list = field(default_factory=list)
+
+    @property
+    def taken(self):
+        """When the first warp begins to read it, or None."""
+        return min((reading.begin for reading in self.readings), default=None)
+
+    @property
+    def done(self):
+        """When the last warp has read it, or None: not within the trace."""
+        ends = [reading.end for reading in self.readings]
+        return max(ends) if ends and None not in ends else None
+
+
+def rows(table, kind, names=()):
+    """The rows of a table that is stored as columns. Numbers in the first one stand for names, if
+    there are some."""
+    first, *others = (table[name] for name in kind._fields)
+    return [kind(*row) for row in zip([names[one] for one in first] if names else first, *others)]
+
+
+def columns(table, kind, names=()):
+    """The same the other way."""
+    found = {name: [getattr(row, name) for row in table] for name in kind._fields}
+    if names:
+        found[kind._fields[0]] = [names.index(row[0]) for row in table]
+    return found
+
+
+class Trace:
+    """A recorded trace, taken apart."""
+
+    def __init__(self, record):
+        self.record = record
+        self.end = record["time"]["end"]
+        self.exact = record["time"]["unit"] == EMULATED_STEPS
+        names = record["whats"]
+        self.warps = [
+            Warp(one["warp"], rows(one["events"], Event, names)) for one in record["warps"]
+        ]
+        self.operations = rows(record["operations"], Operation, record["operation_kinds"])
+        self.landed = rows(record["landed"], Landing)
+        # The consumers' turn: each reads some fills of the ring alone.
+        self.in_turns = any(one["name"] == "turn" for one in record["shared"])
+        self.grouped = any(warp.multiplies for warp in self.warps)  # a warp stands for a warpgroup
+
+    def place(self, address):
+        """(name, index or None) of what lies at that shared address, or None."""
+        for one in self.record["shared"]:
+            offset = address - one["address"]
+            if 0 <= offset < one["bytes"] * one["count"]:
+                return one["name"], offset // one["bytes"] if one["count"] > 1 else None
+        return None
+
+    def name(self, address):
+        """'full[2]', or '0x400' for what has no name."""
+        name, index = self.place(address) or (f"{address:#x}", None)
+        return name if index is None else f"{name}[{index}]"
+
+    def stage_of(self, address):
+        """The stage that a shared address belongs to: of a single one, 0."""
+        _, index = self.place(address) or ("", None)
+        return index or 0
+
+    def source(self, line):
+        """The line of the rung, or an empty text."""
+        return self.record["source"].get(str(line), "")
+
+    def title(self, warp):
+        """'warpgroup 1 (consumer)' or 'warp 3'."""
+        if not self.grouped:
+            return f"warp {warp.number}"
+        specialised = any(other.loads and not other.multiplies for other in self.warps)
+        role = "producer" if warp.loads else "consumer"
+        return f"warpgroup {warp.number // 4}" + (f" ({role})" if specialised else "")
+
+
+def load(path):
+    """A recorded trace."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def name_of(record):
+    """'v07-emulator' or 'v07-nvidia-h200': what the files of a trace are called."""
+    return f"{record['step']}-{slug(record['gpu'])}"
+
+
+# --- what happens by itself ---------------------------------------------------------------------
+
+
+def in_groups(warp, start, commit, wait):
+    """[[event, when the warp saw its group complete, or None]] of all that it started, in order. A
+    commit closes a group; a wait names how many of the latest groups may remain."""
+    found, closed = [], []  # closed: how many were started when each group was closed
+    for event in warp.events:
+        if event.what == start:
+            found.append([event, None])
+        if event.what == commit:
+            closed.append(len(found))
+        elif event.what == wait and len(closed) > event.value:
+            for one in found[: closed[-1 - event.value]]:
+                one[1] = event.end if one[1] is None else one[1]
+    return found
+
+
+def multiplications(trace, warp):
+    """[[event, when it was complete, or None]] of the warp's groups of wgmmas. On a GPU when the
+    warp has seen it; on the emulator when the last of the group happened: the operations of a
+    warpgroup happen in their order, and the warp may be behind its other lanes."""
+    found = in_groups(warp, "multiply", "multiply", "multiply wait")
+    if not trace.exact:
+        return found
+    own = [o for o in trace.operations if o.kind == "multiply" and o.warp // 4 == warp.number // 4]
+    until = accumulate(event.value for event, _ in found)
+    return [
+        [event, own[count - 1].happened if 0 < count <= len(own) else None]
+        for (event, _), count in zip(found, until)
+    ]
+
+
+def stores(warp):
+    """[[event, when its tile was seen to be read, or None]] of the warp's TMA stores."""
+    return in_groups(warp, "store", "store commit", "store wait")
+
+
+# --- fills by TMA -------------------------------------------------------------------------------
+
+
+def begun_fills(trace, barrier, stage):
+    """The fills of one stage, each with the time of its first load. An announcement (expect) begins
+    a fill, before its loads or after them."""
+    marks, loads = (
+        sorted(e.begin for warp in trace.warps for e in warp.of(what) if e.address == barrier)
+        for what in ("expect", "load")
+    )
+    loads_first = not marks or loads[0] < marks[0]
+    fills = {}
+    for begin in loads:
+        number = sum(mark < begin for mark in marks) - (not loads_first)
+        fills.setdefault(number, Fill(stage, begin))
+    return [fills[number] for number in sorted(fills)]
+
+
+def waits_for(trace, ring):
+    """Who waits for which fill: (warp, its wait, the fill's number, when it waits for the next).
+    ring: mbarrier -> fills. Where consumers take turns a warp leaves out the other's fills: when
+    its wait ends, no later fill has begun, as a stage is filled again only when it was read."""
+    for warp in trace.warps:
+        waits = [event for event in warp.of("wait") if event.address in ring]
+        before = Counter()
+        for wait, after in zip(waits, [*waits[1:], None]):
+            number = before[wait.address]
+            before[wait.address] += 1
+            if trace.in_turns:
+                number = sum(fill.begin <= wait.end for fill in ring[wait.address]) - 1
+            yield warp, wait, number, trace.end + 1 if after is None else after.begin
+
+
+def land(trace, ring):
+    """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by
+    the operations; on a GPU by a warp that looked."""
+
+    def seen(fill, time):
+        fill.landed = time if fill.landed is None else min(fill.landed, time)
+
+    for _, wait, number, _ in waits_for(trace, ring):
+        for fill in ring[wait.address][number : number + 1] if number >= 0 else ():
+            seen(fill, wait.end)
+    for barrier, fills in ring.items() if trace.exact else ():
+        # The loads of one fill have landed when it is first seen to be full; the next ones land
+        # after that. A peer may start its part of a fill first.
+        loads = [one for one in trace.operations if (one.kind, one.barrier) == ("load", barrier)]
+        first = fills[0].landed
+        each = sum(one.happened <= first for one in loads) if first else 0
+        for number, fill in enumerate(fills):
+            own = loads[number * each : (number + 1) * each]
+            whole = own and len(own) == each
+            fill.landed = max(load.happened for load in own) if whole else None
+            fill.begin = min(fill.begin, *(load.started for load in own)) if whole else fill.begin
+    for landing in trace.landed:
+        announced = (e for warp in trace.warps for e in warp.of("expect"))
+        number = sum(e.end <= landing.by for e in announced if e.address == landing.barrier) - 1
+        for fill in ring.get(landing.barrier, ())[number : number + 1] if number >= 0 else ():
+            seen(fill, landing.by)
+
+
+def readings_after(warp, groups, wait, until):
+    """How a warp with these groups of wgmmas reads what it has waited for, until it waits for the
+    next: by them, by loads that are written down, or by plain accesses before the next barrier."""
+
+    def within(event):
+        return wait.end <= event.begin < until
+
+    if groups:
+        return [Reading(warp.number, e.begin, done) for e, done in groups if within(e)]
+    reads = list(filter(within, warp.of("read")))
+    if reads:
+        return [Reading(warp.number, event.begin, event.end) for event in reads]
+    behind = next(filter(within, warp.of("barrier")), None)
+    return [Reading(warp.number, wait.end, behind and behind.begin)]
+
+
+def tma_fills(trace):
+    """All fills by TMA, stage by stage: mbarrier -> fills."""
+    barriers = sorted({e.address for warp in trace.warps for e in warp.of("load")})
+    ring = {address: begun_fills(trace, address, i) for i, address in enumerate(barriers)}
+    land(trace, ring)
+    groups = {warp.number: multiplications(trace, warp) for warp in trace.warps}
+    for warp, wait, number, until in waits_for(trace, ring):
+        fills = ring[wait.address]
+        if number < len(fills):
+            fills[number].readings += readings_after(warp, groups[warp.number], wait, until)
+    return ring
+
+
+# --- fills by threads, stages and spans ---------------------------------------------------------
+
+
+def thread_fills(trace):
+    """All fills by threads' copies, in their order. A fill is every warp's part together."""
+    parts = []  # of each warp: (stage, begin, landed or None)
+    for warp in trace.warps:
+        by_groups = warp.of("copy commit")
+        copies = in_groups(warp, "copy", "copy commit", "copy wait")
+        part = [
+            (trace.stage_of(e.address), e.begin, done if by_groups else e.end) for e, done in copies
+        ]
+        parts.append(part)
+    fills = []
+    for number in range(max(map(len, parts))):
+        stage, begins, ends = zip(*(part[number] for part in parts if number < len(part)))
+        fill = Fill(stage[0], min(begins))
+        if len(ends) == len(parts) and None not in ends:
+            fill.landed = max(ends)
+        fills.append(fill)
+    for warp in trace.warps:
+        for event in warp.of("read"):
+            own = [fill for fill in fills if fill.stage == trace.stage_of(event.address)]
+            before = [f for f in own if f.landed is not None and f.landed <= event.end]
+            if before:
+                before[-1].readings.append(Reading(warp.number, event.begin, event.end))
+    return fills
+
+
+def stages(trace):
+    """The stages of the ring that operands go through; empty if there is none."""
+    ring = tma_fills(trace)
+    if ring:
+        return [Stage(f"stage {i}", fills) for i, fills in enumerate(ring.values())]
+    fills = thread_fills(trace)
+    numbers = sorted({fill.stage for fill in fills})
+    return [Stage(f"stage {n}", [f for f in fills if f.stage == n]) for n in numbers]
+
+
+def states(stage, end):
+    """What the stage is, one after the other: (state, begin, end); between them it is free."""
+    found = []
+    for fill in stage.fills:
+        landed = end if fill.landed is None else fill.landed
+        taken = end if fill.taken is None else max(fill.taken, landed)
+        done = end if fill.done is None else fill.done
+        found += [("filled", fill.begin, landed), ("full", landed, taken), ("read", taken, done)]
+    return [one for one in found if one[2] > one[1]]
+
+
+def spans(trace, warp):
+    """What the warp does, for a row of the picture: (kind, begin, end). What it multiplies may
+    overlap with what else it does."""
+    found = [
+        (SPAN_OF[event.what], event.begin, event.end)
+        for event in warp.events
+        if event.what in SPAN_OF and event.end > event.begin
+    ]
+    for event, done in multiplications(trace, warp):
+        found.append(("multiplies", event.begin, trace.end if done is None else done))
+    return sorted(found, key=lambda span: span[1:])
+
+
+# --- the record of what a program wrote ---------------------------------------------------------
 
 
 def source_lines(step):
     """The lines of the rung's source from number 1 on, without indentation and comments; none if it
     isn't there."""
-    files = sorted((recorded.ROOT / "steps").glob(f"{step}_*.cu"))
+    files = sorted((ROOT / "steps").glob(f"{step}_*.cu"))
     lines = files[0].read_text(encoding="utf-8").splitlines() if files else []
     return {n: line.partition("//")[0].strip() for n, line in enumerate(lines, 1)}
 
 
-def laid_out(events):
-    """What the kernel said about its shared memory."""
-    shared = [
-        {
-            "name": LAYOUT_NAMES[chr(e.value)],
-            "address": e.address,
-            "bytes": e.other,
-            "count": e.extra,
-        }
+def laid_out(events, lines):
+    """What is where in shared memory: what the kernel said, or, of static shared memory, names from
+    its source and sizes from where the next thing begins."""
+    names = ("name", "address", "bytes", "count")
+    told = [
+        dict(zip(names, (LAYOUT_NAMES[chr(e.value)], e.address, e.other, e.extra)))
         for e in events
         if e.what == "layout"
     ]
-    return sorted(shared, key=lambda one: one["address"])
-
-
-def guessed(events, lines):
-    """The same of a kernel with static shared memory, which says nothing: names from its source,
-    sizes from where the next thing begins."""
+    if told:
+        return sorted(told, key=lambda one: one["address"])
     found = {}
     for event in events:
         name = IN_SHARED_MEMORY.search(lines.get(event.line, ""))
@@ -86,172 +396,226 @@ def guessed(events, lines):
             found[event.other] = name[1] if name else "tile"
     end = max((max(event.address, event.other) for event in events), default=0) + 1024
     addresses = sorted(found)
-    return [
-        {"name": found[one], "address": one, "bytes": max(after - one, 1), "count": 1}
-        for one, after in zip(addresses, [*addresses[1:], end])
-    ]
-
-
-# --- the record -------------------------------------------------------------------------------
-
-
-def coded(rows, kind, names=()):
-    """Rows as columns; names in the first one become numbers."""
-    table = {field: [getattr(row, field) for row in rows] for field in kind._fields}
-    if names:
-        table[kind._fields[0]] = [names.index(row[0]) for row in rows]
-    return table
+    pairs = zip(addresses, [*addresses[1:], end])
+    return [dict(zip(names, (found[one], one, max(after - one, 1), 1))) for one, after in pairs]
 
 
 def in_order(events):
-    """The events in the order of time. What was touched stands before the event that wrote it down.
-    It has only an end: it began when the one before it ended."""
+    """The events in the order of time. What was touched is before the event that wrote it down; it
+    has only an end, and began when the one before it ended."""
     found, touched = [], []
-    for event in events:
-        touched.append(event)
-        if event.what not in traces.TOUCHES:
-            found += [*sorted(touched[:-1], key=lambda one: one.end), event]
-            touched = []
-    found += sorted(touched, key=lambda one: one.end)
+    for event in [*events, None]:
+        if event and event.what in TOUCHES:
+            touched.append(event)
+            continue
+        found += sorted(touched, key=lambda one: one.end) + ([event] if event else [])
+        touched = []
     return [
-        one._replace(begin=before.end)
-        if one.what in traces.TOUCHES and one.begin == one.end
-        else one
+        one._replace(begin=before.end) if one.what in TOUCHES and one.begin == one.end else one
         for before, one in zip(found[:1] + found, found)
     ]
 
 
-def record_of(answer, warps, end):
+def record_of(row, warps, end):
     """The record of what the program wrote, with these events of the warps, up to that time."""
-    trace, on_gpu = answer["trace"], answer["gpu"] is not None
-    lines = source_lines(answer["step"])
+    trace, context, lines = row["trace"], row["context"], source_lines(row["step"])
     kept = [[event for event in events if event.end <= end] for events in warps]
-    told = [[one for one in events if one.what not in ("landed", "layout")] for events in kept]
-    landed = [one for events in kept for one in events if one.what == "landed"]
-    landed = [traces.Landing(one.address, one.begin, one.end) for one in landed]
-    used = sorted({event.line for events in told for event in events if event.line})
-    operations = traces.rows(trace["operations"], traces.Operation, "operations")
-    operations = [one._replace(own=int(one.own)) for one in operations if one.happened <= end]
-    clocks = trace["clocks"] if on_gpu else {"cycles": 0, "nanoseconds": 0, "sm": None}
-    everything = list(chain(*warps))
+    told = [[one for one in events if one.what in WHATS] for events in kept]
+    landed = [
+        Landing(one.address, one.begin, one.end) for one in chain(*kept) if one.what == "landed"
+    ]
+    used = sorted({event.line for event in chain(*told) if event.line})
+    operations = [one for one in rows(trace["operations"], Operation) if one.happened <= end]
+    clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
     written = sum(len(warp["what"]) + warp["not_kept"] for warp in trace["warps"])
     return {
-        "schema": schema.SCHEMAS["trace"],
         "kind": "trace",
-        **{name: answer[name] for name in COPIED},
+        **{name: row[name] for name in ("step", "idea", "date")},
+        **{name: context[name] for name in ("commit", "gpu", "problem")},
         "time": {
             "unit": trace["time_unit"],
-            "policy": trace["policy"],
+            "policy": trace.get("policy"),
             "end": end,
             "cycles": clocks["cycles"],
             "nanoseconds": clocks["nanoseconds"],
         },
         "launch": {name: trace[name] for name in ("grid", "block", "block_index", "cta", "ctas")},
-        "sm": clocks["sm"],
-        "shared": laid_out(everything) or guessed(everything, lines),
+        "sm": clocks.get("sm"),
+        "shared": laid_out(list(chain(*warps)), lines),
         "source": {str(number): lines.get(number, "") for number in used},
-        "whats": list(traces.WHATS),
-        "operation_kinds": list(traces.OPERATIONS),
+        "whats": WHATS,
+        "operation_kinds": OPERATIONS,
         "warps": [
-            {"warp": warp["warp"], "events": coded(events, traces.Event, traces.WHATS)}
+            {"warp": warp["warp"], "events": columns(events, Event, WHATS)}
             for warp, events in zip(trace["warps"], told)
         ],
-        "operations": coded(operations, traces.Operation, traces.OPERATIONS),
-        "landed": coded(landed, traces.Landing),
+        "operations": columns(operations, Operation, OPERATIONS),
+        "landed": columns(landed, Landing),
         "events_left_out": written - sum(map(len, kept)),
     }
 
 
-def end_of_fills(record, wanted):
-    """When so many fills of the ring were over; the trace's end if there are no more."""
-    trace = traces.Trace(record)
-    fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
-    first = sorted(fills, key=lambda fill: fill.begin)[:wanted]
-    ends = [fill.done or fill.landed for fill in first if fill.landed is not None]
-    return max(ends, default=trace.end) if len(fills) > wanted else trace.end
-
-
-def make_record(answer, wanted):
-    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for all
-    warps where the first had no more room for events."""
-    told = answer["trace"]["warps"]
-    warps = [in_order(traces.rows(warp, traces.Event, "warps")) for warp in told]
+def make_record(row, wanted):
+    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for
+    all warps where the first had no more room for events."""
+    told = row["trace"]["warps"]
+    warps = [in_order(rows(warp, Event)) for warp in told]
     ends = [events[-1].end for events in warps if events]
     full = [events[-1].end for warp, events in zip(told, warps) if warp["not_kept"] and events]
-    end = min(full, default=max(ends, default=0))
-    return record_of(answer, warps, end_of_fills(record_of(answer, warps, end), wanted))
+    record = record_of(row, warps, min(full, default=max(ends, default=0)))
+    fills = [fill for stage in stages(Trace(record)) for fill in stage.fills]
+    if len(fills) <= wanted:
+        return record
+    first = sorted(fills, key=lambda fill: fill.begin)[:wanted]
+    ends = [fill.done or fill.landed for fill in first if fill.landed is not None]
+    return record_of(row, warps, max(ends, default=record["time"]["end"]))
 
 
-# --- what is said -----------------------------------------------------------------------------
+# --- for trace viewers --------------------------------------------------------------------------
+
+RING, WARPS, COPIES = 1, 2, 3  # process ids
+PROCESSES = {RING: "the ring of stages", WARPS: "warps", COPIES: "on their way"}
+STATES = {"filled": "filled", "full": "full", "read": "multiplied"}
+PER_NANOSECOND = 1000  # a viewer counts microseconds; a cycle, or a step, is shown as a nanosecond
+
+
+def named(kind, pid, tid, name):
+    """The name of a process or of a thread."""
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
+
+
+def slice_of(pid, tid, name, begin, end, **arguments):
+    """Something with a length, or an instant if it has none."""
+    event = {"name": name, "pid": pid, "tid": tid, "ts": begin / PER_NANOSECOND, "args": arguments}
+    length = {"ph": "X", "dur": (end - begin) / PER_NANOSECOND}
+    return {**(length if end > begin else {"ph": "i", "s": "t"}), **event}
+
+
+def described(trace, event):
+    """('wait full[2]', what a viewer shows of the slice that was chosen)"""
+    what, name, more = event.what, event.what, {}
+    place = event.other if what in ("load", "store") else event.address
+    if what == "multiply":
+        name = f"start wgmmas on {trace.name(event.address)}"
+        more = {"a": trace.name(event.address), "b": trace.name(event.other)}
+    elif what == "barrier":
+        name = f"barrier {event.value}"
+    elif what in ("store", *ON_MBARRIERS) or (place and what in TOUCHES):
+        name = f"{what} {trace.name(place)}"
+    if what == "expect" or what.endswith(" wait"):
+        more = {"bytes" if what == "expect" else "groups left": event.value}
+    elif what == "wait" and event.value != TOKEN:
+        more = {"parity": event.value}
+    lines = {"line": event.line, "source": trace.source(event.line)} if event.line else {}
+    return name, {**lines, **more}
+
+
+def flights(trace):
+    """Loads, stores and wgmmas on their way: (name, begin, end, arguments)."""
+    found = [
+        (f"fill of {stage.name}", fill.begin, fill.landed, {"number": number})
+        for stage in stages(trace)
+        for number, fill in enumerate(stage.fills, 1)
+    ]
+    for warp in trace.warps:
+        by = {"by": trace.title(warp)}
+        for event, done in multiplications(trace, warp):
+            found.append(("wgmmas", event.begin, done, {**by, "a": trace.name(event.address)}))
+        for event, done in stores(warp):
+            found.append((f"store of {trace.name(event.other)}", event.begin, done, by))
+    found = [(*one[:2], trace.end if one[2] is None else one[2], one[3]) for one in found]
+    return sorted(found, key=lambda one: one[1:3])
+
+
+def viewer(trace):
+    """The trace as Chrome's trace events (Trace Event Format, the JSON object form): the ring and
+    the warps are two processes, each stage and each warp a track; copies are asynchronous
+    slices."""
+    record, cta = trace.record, trace.record["launch"]["cta"]
+    events = [
+        named("process_name", pid, 0, f"{what}, CTA {cta}") for pid, what in PROCESSES.items()
+    ]
+    for number, stage in enumerate(stages(trace)):
+        events.append(named("thread_name", RING, number, stage.name))
+        for state, *times in states(stage, trace.end):
+            events.append(slice_of(RING, number, STATES[state], *times))
+    for warp in trace.warps:
+        events.append(named("thread_name", WARPS, warp.number, trace.title(warp)))
+        for event in warp.events:
+            name, more = described(trace, event)
+            events.append(slice_of(WARPS, warp.number, name, event.begin, event.end, **more))
+    for identity, (name, begin, end, words) in enumerate(flights(trace)):
+        both = {"cat": "copies", "id": identity, "name": name, "pid": COPIES, "tid": 0}
+        events.append({"ph": "b", "ts": begin / PER_NANOSECOND, "args": words, **both})
+        events.append({"ph": "e", "ts": end / PER_NANOSECOND, **both})
+    told = {name: record[name] for name in ("step", "commit", "date")}
+    told["time"] = f"1 ns in the viewer is one of the {record['time']['unit']}"
+    told["machine"] = record["gpu"]["name"] if record["gpu"] else "CPU emulator"
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": told}
+
+
+# --- the program --------------------------------------------------------------------------------
 
 
 def print_summary(record):
-    """What each warp did; how long it took, where times mean something."""
-    trace = traces.Trace(record)
-    fills = sum(len(stage.fills) for stage in traces.stages(trace))
-    unit = record["time"]["unit"]
-    print(f"kept       {fills} fills of the ring, {trace.end} {unit}")
+    """What each warp did; for how long, where times mean something."""
+    trace = Trace(record)
+    fills = sum(len(stage.fills) for stage in stages(trace))
+    print(f"kept       {fills} fills of the ring, {trace.end} {record['time']['unit']}")
     if record["events_left_out"]:
         print(f"left out   {record['events_left_out']} later events; --fills keeps more")
-    told = [(f"{len(w.events)} events{shares(trace, w)}", trace.title(w)) for w in trace.warps]
-    for what, alike in groupby(told, key=lambda one: one[0]):
-        _, names = zip(*alike)
-        print(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {what}")
+    for warp in trace.warps:
+        long = Counter()
+        for kind, begin, end in () if trace.exact or not trace.end else spans(trace, warp):
+            long[kind] += end - begin
+        shares = [f"{kind} {100 * time / trace.end:.0f} %" for kind, time in long.items()]
+        print(f"{trace.title(warp)}: {'; '.join([f'{len(warp.events)} events', *shares])}")
 
 
-def shares(trace, warp):
-    """': waits 60 %, loads 2 %' of the time; nothing on the emulator, where a length means
-    nothing."""
-    if trace.exact or not trace.end:
-        return ""
-    long = Counter()
-    for kind, begin, end in traces.spans(trace, warp):
-        long[kind] += end - begin
-    return "; " + ", ".join(f"{kind} {100 * t / trace.end:.0f} %" for kind, t in long.items())
-
-
-def write_all(record, options):
-    """Writes the files, and says what they are for."""
-    viewer = chrome_trace.export(traces.Trace(record))
-    text = json.dumps(viewer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / f"{recorded.trace_name(record)}.json"
-    recorded.write_json(path, record)
-    print(f"{path}  (make plots RESULTS={path} draws it)")
-    path = path.with_suffix(".perfetto.json")
-    recorded.write_whole(path, text.encode("utf-8"))
-    print(f"{path}  (open it in https://ui.perfetto.dev or chrome://tracing)")
-    if options.keep:
-        path = recorded.TRACES / f"{recorded.trace_name(record)}.json"
-        recorded.write_json(path, record)
-        print(f"{path}  (kept: make plots draws it)")
+def write(path, content, what):
+    """Writes a JSON file, and says what it is for."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text.encode("utf-8"))
+    print(f"{path}  ({what})")
 
 
 def trace_main(arguments):
-    """The whole program: runs, converts, checks, writes; returns its exit status."""
-    parser = process.parser(__doc__)
+    """The whole program; returns its exit status."""
+    parser = run.parser(__doc__)
     add = parser.add_argument
     add("program", type=Path, help="build/trace/steps/v07, say")
     add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
     fills = f"how many fills of the ring are kept (default {FILLS})"
-    add("--fills", metavar="N", type=selection.positive, default=FILLS, help=fills)
-    add("--keep", action="store_true", help="also write the record to bench/traces/")
+    add("--fills", metavar="N", type=run.positive, default=FILLS, help=fills)
+    add("--keep", action="store_true", help="also write the trace to bench/traces/")
     options, rest = parser.parse_known_args(arguments)  # all others are the rung's own
+    # The emulator traces under one policy; lazy lets everything be seen in flight.
+    named = any(option.startswith("--policy") for option in rest) or "--help" in rest
+    policy = ["--policy=lazy"] if options.program.parent.name == "emulated" and not named else []
     with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder) / "answer.json"
-        status = run_program(options.program, rest, answer)
+        answer = Path(folder) / "row.json"
+        command = [str(options.program), *rest, *policy, "--json", str(answer)]
+        try:
+            status = subprocess.run(command, check=False).returncode
+        except OSError as error:
+            why = f"{error.strerror}: build it first"
+            raise run.Stopped(f"cannot start {options.program}: {why}") from error
         if status != 0 or not answer.exists():
             return status
-        answer = recorded.parse(answer.read_text(encoding="utf-8"))
-    if "trace" not in answer:
-        print(f"trace: {options.program} does not trace; use make trace", file=sys.stderr)
-        return process.BAD_USAGE
-    record = make_record(answer, options.fills)
-    recorded.check(record)
+        row = run.read(answer)
+    if "trace" not in row:
+        raise run.UsageError(f"{options.program} does not trace; use make trace")
+    record = make_record(row, options.fills)
     print_summary(record)
-    write_all(record, options)
+    path = options.out / f"{name_of(record)}.json"
+    write(path, record, f"make plots RESULTS={path} draws it")
+    to_open = "open it in https://ui.perfetto.dev or chrome://tracing"
+    write(path.with_suffix(".perfetto.json"), viewer(Trace(record)), to_open)
+    if options.keep:
+        write(TRACES / path.name, record, "kept: make plots draws it")
     return 0
 
 
 if __name__ == "__main__":
-    process.run_as("trace", trace_main, dict.fromkeys((OSError, ValueError), FAILED))
+    run.run_as("trace", trace_main)

@@ -137,13 +137,13 @@ step N=7 EMULATE=1 ARGS='--policy lazy'|^$work/plan/emulated/v07 --policy lazy\$
 step N=7|^$work/plan/steps/v07 *\$|with a GPU and nvcc, make step takes the GPU
 step N=7 GPU_DEVICES=|^$work/plan/emulated/v07 *\$|without a GPU, make step takes the emulator
 step N=7 NVCC=|^$work/plan/emulated/v07 *\$|without nvcc, make step takes the emulator
-ladder EMULATE=1| -m bench.emulated_ladder|make ladder EMULATE=1 checks the rungs on the emulator
-ladder EMULATE=0| -m bench.ladder|make ladder EMULATE=0 times them
-ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'|bench.ladder --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2\$|TRACK, SIZES and PROTOCOL reach the ladder
-ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both|emulated_ladder --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *\$|TRACK and SIZES reach the emulated ladder
+ladder EMULATE=1| -m bench.ladder --emulate|make ladder EMULATE=1 checks the rungs on the emulator
+ladder EMULATE=0| -m bench.ladder |make ladder EMULATE=0 times them
+ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'|bench.ladder  *--track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2\$|TRACK, SIZES and PROTOCOL reach the ladder
+ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both|bench.ladder --emulate --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *\$|TRACK and SIZES reach the emulated ladder
 book|book.make_book --out $work/plan/book *\$|BUILD= says where the book goes
 diff N=a4 TRACK=v|a03 -> a04|TRACK is the ladder's alone
-compare OLD='a b.json' NEW=c.json|-m bench.records.compare 'a b.json' 'c.json' *\$|make compare passes both files on
+compare OLD='a b.json' NEW=c.json|-m bench.compare 'a b.json' 'c.json' *\$|make compare passes both files on
 EOF
 # What make hands to the shell is in quotes, or a word that the shell takes as it is. What runs here
 # is true, in place of Python and of the make below.
@@ -213,7 +213,7 @@ while IFS='|' read -r expected arguments; do
     bare_make PYTHON="$python" $arguments
     refuses "make $arguments, where something is missing" "$expected"
 done <<EOF
-which two files.*OLD=a.json NEW=b.json|compare
+which two files.*OLD=a.jsonl NEW=b.jsonl|compare
 which two files|compare OLD=a.json
 EMULATE=2: it is 1 .* or 0|step N=7 EMULATE=2
 EMULATE=yes: it is 1 .* or 0|step N=7 EMULATE=yes

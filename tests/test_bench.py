@@ -1,301 +1,313 @@
 #!/usr/bin/env python3
-"""Tests of bench/ with fake rungs: one ladder, its file, and what pages show of it.
+"""Tests of bench/ladder.py and bench/run.py with fake rungs, as on a GPU and as on the emulator.
 
 Needs no GPU. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
 import re
 import signal
-import socket
-import statistics
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
+from statistics import median
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
-README_TABLE = [sys.executable, "-m", "notes.tools.readme_table"]
-NOTES_TABLES = [sys.executable, "-m", "notes.tools.notes_tables"]
 
-from tools.fake_rungs import (
-    SIZE,
-    House,
-    close,
-    holds,
-    refused,
-    require,
-    run,
-    run_cases,
-    same,
-    tests_in,
-)
+from tools.fake_rungs import SIZE, House, close, holds, require, run, run_cases, same, tests_in
 
-from bench.records import recorded
-from notes.tools import readme_table, shapes_table
+from bench import ladder, results
+from bench import run as running
 
 FLOP = 2 * SIZE**3
 
 
-def pairs_of(ladder):
-    """The names of its neighbours."""
-    return [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
+class Emulated(House):
+    """Fake rungs as they are on the emulator."""
+
+    STEPS, USUAL = "emulated", ("--emulate",)
+
+    def usual(self, more):
+        return (*self.USUAL, "--out", str(self.out))
 
 
-def test_merge(folder):
+def titles(house):
+    """(computation, shape, protocol) of the ladders that were recorded, in their order."""
+    return [(one.problem["computation"], one.shape, one.protocol) for one in house.runs()]
+
+
+# --- what is measured -------------------------------------------------------------------------
+
+
+def test_samples(folder):
     """Samples, medians, quantiles, ratios and neighbours against figures worked out by hand."""
     house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v03={"speed": 0.6})
-    result = house.ladder()
-    ladder = house.result()
-    same((ladder["schema"], ladder["kind"], ladder["interrupted"]), (2, "ladder", False))
-    same((ladder["commit"], ladder["gpu"]["name"]), ("abc1234", "Fake GPU 1"))
-    v02 = ladder["rungs"][1]
+    said = house.ladder().stdout
+    found = house.result()
+    same((found.commit, found.gpu["name"], found.passes), ("abc1234", "Fake GPU 1", 3))
     # One TFLOPS' worth of time, 0 or 1 % longer by round, 0, 10 or 20 % longer by pass.
     factors = [1.0, 1.01, 1.1, 1.11, 1.2, 1.21]
-    for found, factor in zip(v02["timing"]["step"]["seconds"], factors):
-        close(found, FLOP / 1e12 * factor / 0.8)
-    tflops = v02["timing"]["step"]["tflops"]
-    close(tflops["median"], (0.8 / 1.1 + 0.8 / 1.11) / 2)
-    close(tflops["low"], (0.8 / 1.21 + 0.8 / 1.2) / 2)  # position 0.5 of 0..5
-    close(tflops["high"], (0.8 / 1.01 + 0.8 / 1.0) / 2)
-    close(v02["timing"]["ratio_to_cublas"]["median"], 0.8)
-    same(len(v02["timing"]["ratio_to_cublas"]["pass_medians"]), 3)
-    close(v02["timing"]["step"]["sm_clock_ghz"], 1.6)
-    same((v02["timing"]["step"]["watts"], len(v02["passes"])), (None, 3))
-    same("seconds" in ladder["cublas"], False)  # they are the rungs'
-    close(ladder["cublas"]["tflops"]["median"], statistics.median([1 / f for f in factors]))
-    first, second = ladder["neighbours"]
-    close(first["paired_ratio"], 1.6)
-    same((first["lower"], first["upper"], first["faster"]), ("v01", "v02", True))
-    same((second["faster"], second["passes_faster"], second["passes"]), (False, 0, 3))
-    said = "v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)"
-    holds(result.stdout, said, "v03 faster than v02: NO (paired ratio 0.7500")
+    for seconds, factor in zip(found.seconds("v02"), factors, strict=True):
+        close(seconds, FLOP / 1e12 * factor / 0.8)
+    close(found.rate("v02").mid, (0.8 / 1.1 + 0.8 / 1.11) / 2)
+    close(found.rate("v02").low, (0.8 / 1.21 + 0.8 / 1.2) / 2)  # position 0.5 of 0..5
+    close(found.rate("v02").high, (0.8 / 1.01 + 0.8 / 1.0) / 2)
+    close(found.rate("cublas").mid, median(1 / factor for factor in factors))
+    close(found.ratio("v02").mid, 0.8)
+    close(found.reading("v02", "ghz"), 1.6)
+    lines = [line for line in said.splitlines() if line.startswith("v02 ")]
+    holds(lines[0], "0.7 (0.7 to 0.8)", "0.800 (0.800 to 0.800)", "40.0 %", "1.600 GHz")
+    holds(said, "v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)")
+    holds(said, "v03 faster than v02: NO (paired ratio 0.7500, in 0 of 3 passes)")
 
 
 def test_order(folder):
-    """Passes begin elsewhere and alternate direction; only the first checks in full, unless --check
-    says otherwise; --dry-run prints every command and runs none."""
+    """Passes begin elsewhere and alternate direction; --dry-run prints every command and runs none;
+    what will run, and for how long, is said first."""
     house = House(folder, v01={}, v02={}, v03={})
     lines = house.ladder("--dry-run").stdout.splitlines()
     same((len(lines), house.calls(), house.out.exists()), (10, [], False))
-    holds(lines[0], "pass 1:", "--check full")
-    holds(lines[3], "v02", "--check sample")
-    house.ladder()
-    names = [call.split()[0] for call in house.calls()]
-    same(names, ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"])
-    same([call.split()[1] for call in house.calls()], ["full"] * 3 + ["sample"] * 6)
-    house.ladder("--steps", "3,v1", "--check", "full", "--passes", "1")
-    same(house.calls()[9:], ["v01 full", "v03 full"])
+    holds(lines[0], "pass 1, v01: ", "--heuristics 64", f"--m {SIZE}")
+    said = "3 programs on the GPU (v 256x256x256 burst), 3 passes: 9 processes, about 0:11"
+    same((lines[-1], house.ladder().stderr.splitlines()[0]), (f"ladder: {said}",) * 2)
+    same(house.calls(), ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"])
+    house.ladder("--steps", "3,v1", "--passes", "1")
+    same(house.calls()[9:], ["v01", "v03"])
 
 
-def variant_house(folder):
-    """A house of two build directories: rungs in one, variants of them in the other."""
-    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v10={})
-    other = House(Path(folder) / "steps", **{"v02-b-2": {"speed": 0.4}, "v02-a": {"speed": 0.9}})
-    other.add("v01-x", {"speed": 0.6})
-    other.add("v02_y", {})  # no name of a variant
-    return house, ("--build", str(other.folder))
-
-
-def test_variants(folder):
-    """Variants of a second build directory run after their rung and are compared with it; the README
-    refuses them, and a name that is in both directories is refused."""
-    house, build = variant_house(folder)
+def test_sources(folder):
+    """Variants and rivals of other build directories run after their rung, or last, and are
+    compared with it; what was built of a file that is gone does not run."""
+    house = House(folder, v06={"speed": 0.5}, v08={"speed": 0.8}, v99={}, v08_gone={})
+    other = House(house.folder / "other", v08_no_multicast={"speed": 0.4}, v06_each_sm={})
+    other.add("v-fast-cu-12", {"speed": 0.9})
+    build = ("--build", str(other.folder))
     house.ladder(*build)
-    ladder = house.result()
-    same(recorded.all_names(ladder), ["v01", "v01-x", "v02", "v02-a", "v02-b-2", "v10"])
-    wanted = [("v01", "v01-x"), ("v01", "v02"), ("v02", "v02-a"), ("v02", "v02-b-2")]
-    same(pairs_of(ladder), [*wanted, ("v02", "v10")])
-    close(ladder["neighbours"][3]["paired_ratio"], 0.5)
-    readme = house.folder / "README.md"
-    readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
-    result = run(*README_TABLE, "--readme", readme, "--results", house.out)
-    same((result.returncode, "variants" in result.stderr), (2, True))
-    house.ladder(*build, "--steps", "2-a,v1", "--passes", "1")
-    ladder = house.result()
-    same((recorded.all_names(ladder), pairs_of(ladder)), (["v01", "v02-a"], []))
-    house.refuses(" ".join((*build, "--steps 2-a,v1,a01")))
-    house.ladder("--build", str(house.folder), "--passes", "1")  # the same one twice
-    house.add("v01-x", {})
-    holds(house.ladder(*build, status=2).stderr, "v01-x is built in more than one")
-
-
-def test_tracks(folder):
-    """Without --steps a ladder is one track, from the first rung of its common computation on; fp16
-    rungs have cuBLAS with fp16 sums beside it, and rungs with other sums among them."""
-    a02 = {"a02": {"fp16_sums": True}, "a02-fp32-sums": {"fp16_sums": False}}
-    house = House(folder, v01={}, a01={}, **a02, a03={"fp16_sums": True, "speed": 4.0}, t01={})
-    for words, names in (
-        ("", ["v01"]),
-        ("--steps a01", ["a01"]),
-        ("--track a", ["a02", "a02-fp32-sums", "a03"]),
-    ):
-        result = house.ladder("--passes", "1", *words.split())
-        same(recorded.all_names(house.result()), names)
-    ladder = house.result()
-    holds(result.stdout, "fp16 sums")
-    same([rung["fp16_sums"] for rung in ladder["rungs"]], [True, False, True])
-    require("cublas_fp16_sums" not in ladder["rungs"][1]["timing"], "of a rung with fp32 sums")
-    close(ladder["rungs"][2]["timing"]["ratio_to_cublas"]["median"], 4)
-    close(ladder["rungs"][2]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
-    close(ladder["cublas_fp16_sums"]["tensor_core_share"], 1.0)
-
-
-def test_modes_of_fp8(folder):
-    """Rungs that add and scale alike are a ladder of their own, beside their mode of cuBLASLt. Records
-    from when these modes had the names of cuBLAS are read as if they had today's."""
-    house = House(folder, f01={}, f02={}, f03={"block_scales": True, "speed": 2.0}, f08={})
-    result = house.ladder("--track", "f", "--passes", "1")
-    ladders = fast, accurate, blocks = recorded.ladders_in(recorded.load_record(house.out))
-    same([recorded.all_names(one) for one in ladders], [["f01", "f08"], ["f02"], ["f03"]])
-    close(blocks["rungs"][0]["timing"]["ratio_to_cublaslt_block_scales"]["median"], 2)
-    close(fast["rungs"][1]["timing"]["ratio_to_cublaslt_fast"]["median"], 1 / 1.1)
-    holds(result.stdout, "of cuBLASLt (block scales)", "of cuBLASLt (accurate)")
-    require("cublas" not in accurate and "cublaslt_fast" not in blocks, "of other modes")
-    text = re.sub("cublaslt_(accurate|block_scales)", "cublas", house.out.read_text())
-    text = text.replace("cublaslt_fast", "cublas_fast_sums")
-    house.out.write_text(text)
-    same(recorded.ladders_in(recorded.load_record(house.out)), list(ladders))
-    house.out.write_text(text.replace("cublas_fast_sums", "cublas_fast"))
-    refused("cublas_fast: is no field", recorded.load_record, house.out)
+    found = house.result()
+    same(found.names, ["v06", "v06-each-sm", "v08", "v08-no-multicast", "v-fast-cu-12"])
+    pairs = [("v06-each-sm", "v06"), ("v08", "v06"), ("v08-no-multicast", "v08")]
+    same(ladder.neighbours(found), pairs)
+    close(found.against("v08-no-multicast", "v08").ratio, 0.5)
+    house.refuses("--steps v99", "--steps v08-gone")
 
 
 def test_moves(folder):
-    """The rungs of the t track have no k and no sample; GB/s and the ratio to a copy are told, and the
-    README's table has them, t01 apart."""
+    """The rungs of the t track have no k; GB/s and the ratio to a copy are told; t01 runs by
+    itself."""
     house = House(folder, v01={}, t01={}, t02={"speed": 0.5}, t03={"speed": 0.75})
     result = house.ladder("--track", "t")
-    ladder = house.result()
-    same(recorded.all_names(ladder), ["t02", "t03"])
-    same({key: ladder["problem"][key] for key in "mn"}, {"m": SIZE, "n": SIZE})
-    require("k" not in ladder["problem"] and "cublas" not in ladder, ladder["problem"])
-    timing = ladder["rungs"][1]["timing"]
-    close(timing["ratio_to_device_copy"]["median"], 0.75)
-    close(timing["ratio_to_second_opinion"]["median"], 3)
-    close(timing["step"]["gb_per_s"]["high"], 750 * (1 / 1.01 + 1) / 2)
-    close(timing["step"]["memory_share"], 0.375)
-    same(ladder["second_opinion"]["name"], "somebody")
-    said = "t03 faster than t02: yes (paired ratio 1.5000"
-    holds(result.stdout, said, "GB/s (p10 to p90)", "cudaMemcpyAsync")
+    found = house.result()
+    same(
+        (found.names, found.shape, found.contenders & {"cublas"}),
+        (["t02", "t03"], (256, 256), set()),
+    )
+    close(found.ratio("t03").mid, 0.75)
+    close(found.ratio("t03", "second_opinion").mid, 3)
+    close(found.rate("t03").high, 750 * (1 / 1.01 + 1) / 2)
+    holds(result.stdout, "t03 faster than t02: yes (paired ratio 1.5000", "GB/s (p10 to p90)")
+    holds(result.stdout, "cudaMemcpyAsync", "somebody", "37.5 %")
     require("TFLOPS" not in result.stdout + result.stderr, result.stdout)
-    require(all(call.endswith("full") for call in house.calls()), house.calls())
+    house.ladder("--steps", "t01")
+    same(house.result().names, ["t01"])
     plan = (sys.executable, *House.PROGRAM, "--build", folder, "--track", "t", "--dry-run")
     holds(run(*plan).stdout, "--m 32768 --n 32768 --inputs")
-    refused = run(*plan, "--k", "4")
-    same((refused.returncode, "there is no k" in refused.stderr), (2, True))
-    results = house.folder / "results"
-    results.mkdir()
-    for name in ("t01", "t02"):
-        out = ("--out", str(results / f"{name}.json"))
-        house.ladder("--steps", name, "--size", "32768", "--passes", "1", *out)
-    rows, caption = shapes_table.table(["t02"], results)
-    same(rows[0], ["program", "idea", "32768²", "of device copy"])
-    same([row[0] for row in rows[1:]], ["t02", "copy", "other"])
-    same((rows[1][3], rows[2][3], rows[3][1]), ("0.500 ±.001", "1", "somebody"))
-    require(caption.startswith("GB/s read and written"), caption)
-    same(shapes_table.table(["t02", "t03"], results)[0], None)
+    holds(run(*plan, "--k", "4").stderr, "there is no k")
 
 
-def test_headline(folder):
-    """Only a finished standard run of every rung, without variants, is the headline."""
-    folder = Path(folder)
-    steps = folder / "sources"
-    steps.mkdir()
-    for name in ("v01_a.cu", "v02_b.cu", "a01_c.cu"):
-        (steps / name).touch()
-    for name, rungs, wanted in (
-        ("whole", {"v01": {}, "v02": {}}, True),
-        ("part", {"v01": {}}, False),
-        ("failed", {"v01": {}, "v02": {"exit": 1}}, False),
-        ("variants", {"v01": {}, "v02": {}, "v02-a": {}, "v02-b": {}}, False),
-        ("failed-variants", {"v01": {}, "v02-a": {}, "v02-b": {"exit": 1}}, False),
-        ("trial", {"v02": {}, "v02-a": {}}, False),
-    ):
-        house = House(folder / name, **rungs)
-        results = house.folder / "results"
-        results.mkdir()
-        words = ("--passes", "1", "--size", "8192", "--out", str(results / "one.json"))
-        house.ladder(*words, status=int("failed" in name))
-        ladder = recorded.load_ladder(results / "one.json")
-        same((name, recorded.newest_headline(results, steps) is not None), (name, wanted))
-        same((name, recorded.newest_variants(results) is not None), (name, "variants" in name))
-        require(not recorded.is_headline(dict(ladder, interrupted=True), steps), "interrupted")
-        require(not recorded.is_headline(dict(ladder, protocol="sustained"), steps), "sustained")
-    whole = recorded.load_ladder(folder / "whole" / "results" / "one.json")
-    (steps / "v98_d.cu").touch()
-    with mock.patch.object(recorded, "NOT_MEASURED", frozenset(("v98",))):
-        require(recorded.is_headline(whole, steps), "v98, which no run has, is needed")
-    (steps / "v98_d.cu").unlink()
-    (steps / "v03_d.cu").touch()
-    require(not recorded.is_headline(whole, steps), "v03 is not needed")
-    (steps / "v03_d.cu").unlink()
-    counters = min(recorded.RESULTS.glob("*-counters-*.json"))
-    (folder / "whole" / "results" / "two.json").write_bytes(counters.read_bytes())
-    require(recorded.newest_headline(folder / "whole" / "results", steps), "counters disturb it")
+def test_one_file(folder):
+    """Tracks, shapes and protocols of one invocation are runs of one file, a protocol after the
+    other."""
+    house = House(folder, v01={}, v02={"speed": 0.5}, a02={}, t02={})
+    words = ("--track", "all", "--sizes", "256,512x256x64,512x1024", "--protocol", "both")
+    said = house.ladder(*words, "--passes", "2").stdout
+    wanted = []
+    for protocol in ladder.BOTH * 2:  # v, then a
+        wanted += [("gemm_bf16", shape, protocol) for shape in ((256,) * 3, (512, 256, 64))]
+    for protocol in ladder.BOTH:
+        wanted += [("transpose_fp32", shape, protocol) for shape in ((256, 256), (512, 1024))]
+    same(titles(house), list(dict.fromkeys(wanted)))  # v and a have one computation here
+    same(house.calls()[:4], ["v01", "v02", "v02", "v01"])  # a shape's passes
+    holds(said, "650 W", "gemm_bf16, sustained: median ratio to cuBLAS", "256x256x256  512x256x64")
+
+
+def heuristics_asked(command):
+    """'64' for --heuristics 64, '#7' for --algorithm 00...7."""
+    words = command.split()
+    if "--algorithm" in words:
+        return f"#{int(words[words.index('--algorithm') + 1], 16)}"
+    return words[words.index("--heuristics") + 1] if "--heuristics" in words else ""
+
+
+def test_cublaslt(folder):
+    """The first program of a ladder finds the best of cuBLASLt; all have it beside them; FP8's
+    modes are ladders of their own."""
+    house = House(folder, v01={"exit": 1}, v02={"speed": 0.5, "winner": 7}, v03={}, t02={})
+    words = ("--sizes", "256,512", "--passes", "2", "--track", "all")
+    said = house.ladder(*words, status=1).stdout
+    asked = list(map(heuristics_asked, house.commands()))
+    one_ladder = ["64", "64", "#7", "#7", "#7"]  # v01 fails, and is not run again
+    same((asked[:10], set(asked[10:])), (2 * one_ladder, {""}))  # nothing to multiply in t02
+    holds(said, "of cuBLASLt (p10 to p90)", "the best of 64 heuristics: kernel of number 7")
+    found = house.runs()[0]
+    close(found.ratio("v02", "cublaslt").mid, 0.4)
+    same((found.heuristics["winner"]["number"], "timed" in found.heuristics), (7, False))
+    for many, wanted in (("2", ["2", "#1"]), ("0", ["", ""]), ("all", ["all", "#1"])):
+        house.add("v02", {"winner": 1, "cut": many == "all"})
+        words = ("--heuristics", many, "--passes", "1", "--steps", "2,3")
+        said = house.ladder(*words).stdout
+        same(list(map(heuristics_asked, house.commands()[-2:])), wanted)
+        same("cublaslt" in house.result().contenders, many != "0")
+    holds(said, "the best of 1,592 configurations (a list that was cut): kernel of number 1")
+    house = House(Path(folder) / "f", f01={"winner": 7}, f02={"winner": 5}, f08={})
+    house.add("f03", {"winner": 3, "block_scales": True})
+    house.add("f04", {"block_scales": True})
+    said = house.ladder("--track", "f", "--passes", "1").stdout
+    same(house.calls(), ["f01", "f08", "f02", "f03", "f04"])
+    same(list(map(heuristics_asked, house.commands())), ["64", "#7", "64", "64", "#3"])
+    same(said.count("kernel of number"), 3)
+
+
+def test_protocols(folder):
+    """What a protocol reads beside the time is shown: limits, what was before, an early launch. A
+    wide spread is warned about."""
+    house = House(folder, v01={"noise": 0.02}, v17={"speed": 0.8, "early": 1.0})
+    words = ("--passes", "3", "--heuristics", "0", "--protocol")
+    said = house.ladder(*words, "burst").stdout
+    found = house.result()
+    close(found.ratio("v17", "early").mid, 0.8)  # its time over that of the usual launch
+    holds(
+        said, "early launch over usual, time", "WARNING: the spread is wide (over 1%", "v01 (2.0%)"
+    )
+    house.ladder(*words, "sustained")
+    limits = house.result().reading("v01", "clock_limits")
+    close(limits["power"], 0.9)  # the median of the passes, each program's calls 3 to 5
+    same([line.split("--turn ")[1][0] for line in house.commands()[-6:]], list("001122"))
+    said = house.ladder(*words, "call").stdout
+    microseconds = 2e-6 * SIZE**3 / house.result().rate("v01").mid
+    close(house.result().reading("v01", "before_seconds"), 0.008)
+    holds(said, f"{microseconds:.2f} µs", "a call", "before")
+    require("clock" not in said, said)
+
+
+# --- what goes wrong --------------------------------------------------------------------------
 
 
 def test_failing(folder):
-    """Wrong, crashing, hanging and silent rungs, and those whose JSON is none, are noted; the others
-    are still measured."""
-    texts = ("{", "NaN", "[]", "null", '{"schema": 1, "kind": "step", "step": "v01"}', "")
+    """Wrong, crashing, hanging and silent rungs, and those whose row is none or another's, are
+    noted; the others are still measured."""
     behaviours = {
         "v02": ({"exit": 1, "stderr": "v02: wrong result"}, "exit status 1: v02: wrong result"),
         "v03": ({"crash": True}, "SIGABRT"),
         "v04": ({"exit": 77, "stderr": "needs something else"}, "77: needs something else"),
-        "v05": ({"verified": False}, "verification.verified"),
+        "v05": ({"wrong_in_call": 0}, "exit status 1: WRONG      exact: 1 of 4 differ"),
         "v06": ({"sleep_in_call": 0}, "not finished after 2 s"),
-        **{f"v{10 + index}": ({"json": text}, "JSON") for index, text in enumerate(texts)},
+        "v07": ({"exit": 2, "stderr": "v07: unknown option (--help says more)"}, "exit status 2"),
+        "v08": ({"gpu": "Fake GPU 2"}, "its gpu is not that of the first program"),
+        "v09": ({"commit": "def5678"}, "its commit is not that of the first program"),
+        "v10": ({"problem": {"seed": 2}}, "it ran"),
+        **{f"v{11 + i}": ({"json": text}, "its JSON") for i, text in enumerate(("{", "[]", ""))},
     }
     bad = {name: behaviour for name, (behaviour, _) in behaviours.items()}
     house = House(folder, v01={}, **bad, v20={})
-    house.ladder("--timeout", "2", status=1)
-    rungs = {rung["step"]: rung for rung in house.result()["rungs"]}
+    said = house.ladder("--timeout", "2", status=1)
+    found = house.result()
     for name, (_, why) in behaviours.items():
-        holds(rungs[name]["failed"], why)
-    same([len(rungs[name]["passes"]) for name in ("v01", "v20")], [3, 3])
-    same(house.result()["neighbours"], [])
-    same([call for call in house.calls() if "v02" in call], ["v02 full"])
+        holds(found.failed[name], why)
+        holds(said.stdout, f"FAILED: {found.failed[name]}")
+    same((found.measured, found.passes), (["v01", "v20"], 3))
+    same(house.calls().count("v02"), 1)
+
+
+def test_not_taken(folder):
+    """A shape that a rung doesn't take is no failure; a rung that fails at one shape is tried at
+    the next."""
+    of_64 = {"multiple": 64}
+    house = House(folder, v01=of_64, v02={"multiple": 512}, v03=of_64, v04={"alone": 512})
+    result = house.ladder("--sizes", "256,512,96")
+    first, second, third = house.runs()
+    same(first.refused, {"v02": "m=256 is no multiple", "v04": ladder.ALONE})
+    same((first.measured, second.measured), (["v01", "v03"], ["v01", "v02", "v03", "v04"]))
+    same((third.names, len(third.refused)), ([], 4))
+    same(house.calls().count("v02"), 5)  # once where it refuses
+    holds(result.stdout, "v02 does not take this shape: m=256 is no multiple")
+    # side by side: dashes where a rung takes no shape
+    require(re.search(r"^v02 +- +1\.000 +-$", result.stdout, re.MULTILINE), result.stdout)
 
 
 def test_nothing(folder):
-    """Without a result, or with runs of different GPUs or commits, no file is written, and it is said
-    why; 77 of the first rung ends the ladder."""
+    """Without a result no file is written, and it is said why; 77 of the first rung of a single
+    track ends the ladder, and where one track cannot run another may."""
+    cannot = {"exit": 77, "stderr": "v01: no GPU found"}
+    small = {"exit": 2, "stderr": "m=256 is too small"}
     for index, (status, said, calls, rungs) in enumerate(
         (
-            (77, "v01: no GPU found", 1, {"v01": {"exit": 77, "stderr": "v01: no GPU found"}}),
-            (1, "m=256 is too small", 1, {"v01": {"exit": 2, "stderr": "m=256 is too small"}}),
-            (1, "differ in gpu", 2, {"v01": {}, "v02": {"gpu": "Fake GPU 2"}}),
-            (1, "def5678", 2, {"v01": {}, "v02": {"commit": "def5678"}}),
+            (77, "v01: no GPU found\n", 1, {"v01": cannot, "v02": {}}),
+            (1, "m=256 is too small", 1, {"v01": small}),
+            (
+                77,
+                "v01: no GPU found\n",
+                2,
+                {"v01": cannot, "a02": {**cannot, "stderr": "a02: none"}},
+            ),
         )
     ):
         house = House(Path(folder) / str(index), **rungs)
-        result = house.ladder(status=status)
-        holds(result.stderr, said)
-        require(status != 77 or result.stderr == f"{said}\n", result.stderr)
-        same((len(house.calls()), house.out.exists(), house.left_over()), (calls, False, []))
+        words = ("--track", "all") if "a02" in rungs else ()
+        holds(house.ladder(*words, status=status).stderr, said)
+        same((len(house.calls()), house.out.exists()), (calls, False))
+    house.add("a02", {})
+    house.ladder(*words, status=1)
+    same(house.result().measured, ["a02"])
+
+
+def test_busy(folder):
+    """Beside another process nothing is recorded, unless it is allowed, and said; one that comes
+    later is named."""
+    named = "4711 python3"
+    for index, (since, options, status, said) in enumerate(
+        (
+            (0, (), 1, f"the GPU is in use by {named}: nothing is measured; --share-gpu"),
+            (0, ("--share-gpu",), 0, f"WARNING: {named} uses the GPU too"),
+            (1, (), 0, f"WARNING: other processes used the GPU: {named}"),
+        )
+    ):
+        house = House(Path(folder) / str(index))
+        house.add("v01", {"other_processes": [named], "since": since})
+        result = house.ladder("--passes", "3", *options, status=status)
+        holds(result.stdout + result.stderr, said)
+        same((len(house.calls()), len(house.lines())), (1, 0) if status else (3, 3))
+
+
+def test_interrupted(folder):
+    """Ctrl-C keeps what is finished and ends the rung under way; before any has finished nothing is
+    written."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 3})
+    began = time.monotonic()
+    # v01 v02 v02 v01 at 256; v01 v02 and then v02 sleeps at 512
+    words = ("--sizes", "256,512,1024", "--passes", "2")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        (house.folder / "commands").unlink(missing_ok=True)
+        house.out.unlink(missing_ok=True)
+        result = house.interrupted(7, number, *words)
+        same((result.returncode, "INTERRUPTED" in result.stdout), (130, True))
+        same([one.passes for one in house.runs()], [2, 1])
+    require(time.monotonic() - began < 40, "it waited for the rung that slept")
+    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
+    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
 
 
 def test_killed(folder):
-    """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
+    """SIGKILL keeps the rows that are finished."""
     house = House(folder, v01={}, v02={"sleep_in_call": 1})
-    house.out.write_text("an older record")
     house.interrupted(4, signal.SIGKILL)
-    kept = house.folder / "out.json.partial"
-    same((house.out.read_text(), house.left_over()), ("an older record", [kept.name]))
-    same(recorded.load_record(kept)["interrupted"], True)
-    same([len(rung["passes"]) for rung in recorded.load_ladder(kept)["rungs"]], [2, 1])
-    deadline = time.monotonic() + 10
-    program = str(house.folder / "steps" / "v02").encode()
-    while any(program in one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline")):
-        require(time.monotonic() < deadline, "the rung runs on")
-        time.sleep(0.05)
+    same({name: len(rows) for name, rows in house.result().rows.items()}, {"v01": 2, "v02": 1})
     house.add("v02", {})
-    house.ladder()
-    same(house.left_over(), [])  # the next one takes it away
 
 
 def test_bad_usage(folder):
@@ -308,160 +320,137 @@ def test_bad_usage(folder):
     words += "|--sizes 8 --size 8|--sizes 8 --k 8|--sizes 8x9|--sizes 8x9x7 --track t|--track a"
     words += "|--track b|--heuristics 65|--heuristics -1|--heuristics any|--unknown"
     house.refuses(*words.split("|"))
-    same(house.left_over(), [])
-
-
-def test_destinations(folder):
-    """--out replaces a file where links lead, writes to a device or pipe, and refuses a socket."""
-    house = House(folder, v01={})
-    device, pipe, link = (house.folder / name for name in ("device", "pipe", "link"))
-    device.symlink_to("/dev/null")
-    os.mkfifo(pipe)
-    link.symlink_to("out.json")
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    words = ("--passes", "1", "--heuristics", "0", "--out")
-    for out in (device, pipe, link):
-        same((out.name, house.ladder(*words, str(out)).stderr.count("\n")), (out.name, 1))
-    require(device.is_char_device() and pipe.is_fifo() and link.is_symlink(), "replaced")
-    same(json.loads(os.read(reader, 65536))["kind"], "run")
-    os.close(reader)
-    recorded.load_record(house.out)
-    same(sorted(house.left_over()), ["device", "link", "pipe"])
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(house.folder / "socket"))
-        house.refuses(f"--out {folder}/socket")
+    words = "--size 64 --m 64|--protocol foo|--sizes all|--sizes 64,squares|--track t|--passes 2"
+    house = Emulated(Path(folder) / "emulated", v01={})
+    house.refuses(*words.split("|"), "--sizes 64x64x64 --track t", "--sizes 64 --size 64")
 
 
 def test_unwritable(folder):
-    """What cannot be written leaves nothing behind, one line, and an exit status that says so."""
+    """What cannot be written is one line, and an exit status that says so."""
     house = House(folder, v01={})
     limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
-    result = run(*limited, *house.command("--rounds", "20", "--heuristics", "0"))
-    same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
-    holds(result.stdout, f"File too large: '{house.out}'")
+    result = run(*limited, *house.command("--rounds", "30", "--heuristics", "0"))
+    same(result.returncode, 1)
+    holds(result.stdout, "File too large")
+    require("Traceback" not in result.stdout, result.stdout)
+    house.out.unlink()
     for command in (
         house.command("--passes", "1"),
-        [sys.executable, "-m", "bench.records.compare", str(house.out), str(house.out)],
+        [sys.executable, "-m", "bench.compare", str(house.out), str(house.out)],
         [sys.executable, "-m", "bench.record", "--list"],
     ):
         pipes = {"stderr": subprocess.PIPE, "text": True, "timeout": 60}
         with open("/dev/full", "w") as full:
             result = subprocess.run(command, check=False, stdout=full, **pipes)
-        require(result.returncode not in (0, 120), f"{command} exits with {result.returncode}")
+        require(result.returncode in (1, running.OUTPUT_LOST), f"{command}: {result.returncode}")
         said = result.stderr.splitlines()[-1]
         require("Traceback" not in result.stderr and "No space left" in said, result.stderr)
-    recorded.load_record(house.out)  # it was written all the same
+    same(len(house.lines()), 1)  # it was written all the same
 
 
-# --- the pages --------------------------------------------------------------------------------
-
-NOTE = """text
-<!-- variants v02-a v01 v09-z -->
-old
-<!-- end -->
-<!-- sources -->
-<!-- end -->
-end
-"""
-
-
-def notes_command(folder, note, *more):
-    """Writes a note and returns (its path, the command that fills it)."""
-    path = Path(folder) / "notes" / "note.md"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(note)
-    return path, [*NOTES_TABLES, "--notes", path.parent, *more]
+def test_places(folder):
+    """Rows go to a folder of the GPU: what is recorded in place of what is there, one's own to a
+    new file."""
+    gpu = {"name": "NVIDIA H200", "card": "f16415c7"}
+    old = Path(folder) / "nvidia-h200" / "a-test.f16415c7.jsonl"
+    old.parent.mkdir()
+    old.touch()
+    for record, path in ((None, None), ("a-test.{card}", old)):
+        options = Namespace(out=None, record=record, build=[Path(folder)])
+        with mock.patch.object(running, "RESULTS", Path(folder)):
+            found = running.File(options, print).place(gpu)
+        same((found, found.exists()), (path or found, False))
+        same(found.parent, old.parent if record else Path(folder) / "results" / "nvidia-h200")
+    same(results.slug(None), "emulator")
 
 
-def test_notes(folder):
-    """The notes' tables hold what is named, in that order; --check sees any difference; markers that
-    are wrong are refused, and nothing is written."""
-    house, build = variant_house(folder)
-    house.ladder(*build)
-    path, command = notes_command(folder, NOTE, "--variants", house.out)
-    same((run(*command, "--check").returncode, path.read_text()), (1, NOTE))
-    same([run(*command).returncode, run(*command, "--check").returncode], [0, 0])
-    lines = path.read_text().splitlines()
-    names = [line.split(" | ")[0] for line in lines if line.startswith("| v")]
-    same(names, ["| v02-a", "| v01", "| v09-z"])
-    said = "1.1250 (3/3)", "not in this run", "Fake GPU 1"
-    holds("\n".join(lines), *said)
-    require("old" not in lines and lines[-1] == "end", lines)
-    path, command = notes_command(folder, NOTE.replace("sources", "sauce"), "--variants", house.out)
-    same((run(*command).returncode, path.read_text()), (2, NOTE.replace("sources", "sauce")))
+# --- on the emulator --------------------------------------------------------------------------
 
 
-def test_shapes_table(folder):
-    """The newest run that has all programs named, at each of the shapes that were run."""
-    house = House(folder, a02={"fp16_sums": True}, a03={"fp16_sums": True, "speed": 4.0})
-    results = Path(folder) / "results"
-    results.mkdir()
-    square = ("--size", "4096", "--passes", "1")
-    house.ladder("--track", "a", *square, "--out", str(results / "1.json"))
-    house.add("a02", {"fp16_sums": True, "speed": 7.0})
-    house.ladder("--steps", "a02", *square, "--out", str(results / "2.json"))
-    note = "<!-- shapes a02 a03 -->\n<!-- end -->\n"
-    path, command = notes_command(folder, note, "--results", results)
-    same(run(*command).returncode, 0)
-    lines = [line.strip("|").split(" | ") for line in path.read_text().splitlines()]
-    same([cell.strip() for cell in lines[1][2:]], ["4096³", "of cuBLAS"])
-    rows = {line[0].strip() + " " + line[1]: line for line in lines if len(line) == 4}
-    same(rows["a03 idea of a03"][3].strip(), "4.000 ±.001")
-    same(rows["a02 idea of a02"][3].strip(), "1.000 ±.001")
-    holds(path.read_text(), "| cuBLAS | fp16 sums |", "commit `abc1234`, 1 pass of 2 rounds")
+def test_emulated(folder):
+    """All rungs are checked on their own shapes, or on those that are named, and their counts
+    shown."""
+    house = Emulated(folder, v01={}, v02={"multiple": 512}, a01={}, t02={})
+    result = house.ladder("--track", "v")
+    lines = result.stdout.splitlines()
+    same(lines[0], "CPU emulator, m=256 n=256 k=256; no speed is measured")
+    same(lines[2].split()[:8], ["v01", "yes", "42", "1.50", "MB", "0.25", "MB", "12"])
+    holds(result.stderr, "2 programs on the emulator (v): 2 processes", "v01: verified")
+    same(house.result().gpu, None)
+    house.ladder("--steps", "v02", *["--m", "512", "--policy", "lazy", "--seed", "9"])
+    command = house.commands()[-1]
+    holds(command, "v02 --m 512", "--policy lazy", "--seed 9", "--inputs normal")
+    require("--n" not in command and "--protocol" not in command, command)
+    result = house.ladder("--sizes", "64,128x64,64x64x32")
+    shapes = [one.shape for one in house.runs() if one.measured]
+    same(set(shapes), {(64, 64, 64), (64, 64, 32), (64, 64), (128, 64)})
+    holds(result.stdout, "v02   64x64x32  does not take this shape: m=64 is no multiple")
+    result = house.ladder("--protocol", "burst", "--dry-run", "--track", "v")
+    holds(result.stderr, "the emulator measures no time")
+    same(len(result.stdout.splitlines()), 3)
 
 
-def test_readme_table(folder):
-    """The README's table is filled from a record; --check sees any difference; a README without
-    markers and a file that is no ladder are refused."""
-    house = House(folder, v01={"speed": 0.5}, v02={"exit": 1, "stderr": "a|b"})
-    house.ladder(status=1)
-    readme = house.folder / "README.md"
-    markers = (
-        f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("picture", "results")
+def test_emulated_failures(folder):
+    """On the emulator a rung that fails or hangs is named with its own words; a Ctrl-C keeps the
+    others."""
+    report = "v02: deadlock: no thread can go on\nthread 3 waits"
+    house = Emulated(
+        folder, v01={"exit": 1, "stdout": "WRONG      exact: 3 of 9 differ\npolicy     lazy\n"}
     )
-    readme.write_text("".join(["top\n", *markers, "end\n"]))
-    command = [*README_TABLE, "--readme", readme, "--results", house.out]
-    same(run(*command, "--check").returncode, 1)
-    holds(readme.read_text(), "old")
-    same([run(*command).returncode, run(*command, "--check").returncode], [0, 0])
-    text = readme.read_text()
-    row = "| v01 | idea of v01 | 0 ±1 | 0.500 ±.001 |"
-    holds(text, "top\n", row, "a\\|b", "Fake GPU 1, CUDA")
-    holds(text, 'alt="TFLOPS at 256³, Fake GPU 1: v01 0, cuBLAS 1, cuBLASLt')
-    require(text.endswith("<!-- results:end -->\nend\n"), text)
-    house.out.write_text('{"kind": "step"}')
-    result = run(*command)
-    same((result.returncode, "not a recorded ladder" in result.stderr), (2, True))
-    readme.write_text("no markers\n")
-    same((run(*command).returncode, readme.read_text()), (2, "no markers\n"))
-
-
-LIVE = "<script>x</script> `a` | [b](c) & d"
-SHOWN = "&lt;script&gt;x&lt;/script&gt; &#96;a&#96; \\| &#91;b&#93;(c) &amp; d"
-
-
-def test_escapes(folder):
-    """What a record says is text in the README and in the notes; what has no line cannot be said."""
-    house = House(
-        folder,
-        v01={"idea": LIVE},
-        v02={"exit": 1, "stderr": LIVE + "\x1b[1m"},
-        v03={"idea": "two\nlines"},
-        v04={"gpu": "<b>H100</b>"},
-        **{"v01-x": {"idea": LIVE}},
+    house.add("v02", {"exit": 1, "stderr": report})
+    house.add("v03", {})
+    house.add("v07", {"sleep_in_call": 0})
+    result = house.ladder("--timeout", "3", status=1)
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line[:2] == "v0"}
+    for name, words in (
+        ("v01", "FAILED: exit status 1: WRONG      exact: 3 of 9 differ"),
+        ("v02", "v02: deadlock: no thread can go on"),
+        ("v03", "yes"),
+        ("v07", "not finished after 3 s"),
+    ):
+        holds(lines[name], words)
+    house = Emulated(
+        Path(folder) / "two", v01={}, v02={"sleep_in_call": 0}, v03={"sleep_in_call": 0}
     )
-    house.ladder("--passes", "1", status=1)
-    failed = {rung["step"]: rung["failed"] for rung in house.result()["rungs"] if "failed" in rung}
-    same(failed["v02"], f"exit status 1: {LIVE}\\x1b[1m")
-    require("idea" in failed["v03"] and "gpu.name" in failed["v04"], failed)
-    path, command = notes_command(folder, NOTE, "--variants", house.out)
-    same(run(*command).returncode, 0)
-    house.ladder("--passes", "1", "--steps", "v01,v02", status=1)
-    text = "\n".join(readme_table.block(house.result(), house.folder, house.folder).splitlines())
-    for shown in (path.read_text(), text):
-        require(f"| v01 | {SHOWN} |" in shown and "<script>" not in shown, shown)
-    holds(text, f"failed: exit status 1: {SHOWN}")
+    result = house.interrupted(2, signal.SIGINT, "--jobs", "1")
+    same((result.returncode, len(house.calls()), len(house.lines())), (130, 2, 1))
+    holds(result.stdout, "v01", "INTERRUPTED")
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+def plan_of(passes, *protocols):
+    """A plan of two rungs by each protocol."""
+    programs = (("v01", "v01"), ("v02", "v02"))
+    tasks = [running.Task("v", protocol, {"m": 8}, programs) for protocol in protocols]
+    return ladder.make_plan(tasks, passes)
+
+
+def test_progress(_):
+    """The time left is what each rung took last; of rungs not seen yet, what others took."""
+    plan = plan_of(2, "burst", "sustained")
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    bar = running.Progress(stream=stream)
+    bar.running(plan[:1], plan[1:])
+    require("left" not in stream.getvalue() and "[....." in stream.getvalue(), stream.getvalue())
+    # seconds of each run in turn, and what is left then
+    for index, (seconds, left) in enumerate(
+        ((10, 70), (20, 20 + 10 + 4 * 15), (20, 10 + 60), (10, 60), (100, 300))
+    ):
+        bar.finished(plan[index], seconds, "fine", plan[index + 1 :])
+        same(bar.time_left(plan[index + 1 :]), f", {running.clock(left)} left")
+        bar.running(plan[index + 1 : index + 2], plan[index + 2 :])
+    holds(stream.getvalue(), f"[{'#' * 7}{'.' * 23}] 2/8 v 8 burst, pass 2, v02, 1:30 left")
+    require("\n" not in stream.getvalue(), "a bar is one line")
+    same([running.clock(one) for one in (59.9, 61, 3725)], ["0:59", "1:01", "1:02:05"])
+    log, plan = io.StringIO(), plan_of(1, "burst")  # no terminal: a line for each run
+    lines = running.Progress(jobs=2, stream=log)
+    lines.running(plan[:1], plan[1:])
+    lines.finished(plan[0], 10, "fine", plan[1:])
+    lines.close()
+    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:05 left)\n")
 
 
 if __name__ == "__main__":

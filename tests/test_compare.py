@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of bench/records/compare.py with ladders of fake rungs and with recorded ones.
+"""Tests of bench/compare.py with ladders of fake rungs and with recorded ones.
 
 Needs no GPU. Prints one line per case; exits 1 if any failed.
 """
@@ -7,19 +7,16 @@ Needs no GPU. Prints one line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPARE = ("-m", "bench.records.compare")
+COMPARE = ("-m", "bench.compare")
 RESULTS = ROOT / "bench" / "results"
-TWICE = "nvidia-h200-8192x8192x8192-burst-20261121"
 
 from tools.fake_rungs import House, close, holds, require, run, run_cases, same, tests_in
 
-from bench.records import compare as compared
-from bench.records import recorded
+from bench import compare as compared
 
 
 def ladder(folder, name, *words, status=0, **rungs):
@@ -54,8 +51,8 @@ def test_agree(folder):
 
 
 def test_regression(folder):
-    """A rung that is over 1 % slower is named, at its shape, and the exit status is 1; other GPUs and
-    commits are told, and what they measured is compared all the same."""
+    """A rung that is over 1 % slower is named, at its shape, and the exit status is 1; other GPUs
+    and commits are told, and what they measured is compared all the same."""
     sizes = ("--sizes", "256,512")
     changed = {"gpu": "Fake GPU 2", "commit": "def5678"}
     rungs = {"v01": {"speed": 0.991}, "v02": {"speed": 0.98}, "v03": {"speed": 2}}
@@ -101,8 +98,8 @@ def test_lost(folder):
 
 
 def test_foreign(folder):
-    """Other shapes, inputs, seeds or protocols are not compared, and it is said what differs; what only
-    one file has is named, and the rest compared."""
+    """Other shapes, inputs, seeds or protocols are not compared, and it is said what differs; what
+    only one file has is named, and the rest compared."""
     old = ladder(folder, "old", v01={}, t02={})
     for index, (words, said) in enumerate(
         (
@@ -122,60 +119,34 @@ def test_foreign(folder):
 
 
 def test_broken(folder):
-    """A file that is missing, cut short, of another kind or edited is refused by name."""
+    """A file that is missing, cut short or without times is refused by name; one agrees with
+    itself."""
     good = ladder(folder, "good", v01={})
-    bad = Path(folder) / "bad.json"
-    compare(good, bad, "bad.json: No such file", status=2)
+    bad = Path(folder) / "bad.jsonl"
+    compare(good, bad, "bad.jsonl: ", "No such file", status=2)
     for text, said in (
-        (good.read_text()[:-20], "cut short"),
-        (good.read_text().replace('"seed": 1', '"seed": "one"'), "ladders[0].problem.seed"),
-        (min(RESULTS.glob("*-counters-*.json")).read_text(), "no times"),
-        ("[" * 100_000, "nested too deeply"),
+        (good.read_text()[:-20], "bad.jsonl, line 3: not a row"),
+        (min(RESULTS.glob("*/counters.jsonl")).read_text(), "no times"),
+        ("[" * 100_000, "bad.jsonl: "),
     ):
         bad.write_text(text)
-        compare(good, bad, "bad.json: ", said, status=2)
+        compare(good, bad, said, status=2)
     same(run(sys.executable, *COMPARE, str(good)).returncode, 2)
-
-
-def test_old_files(folder):
-    """Ladders of schema 1 are compared as well: with themselves they agree."""
-    for path in RESULTS.glob("same-card/*.json"):
+    for path in RESULTS.glob("*/burst.jsonl"):
         compare(path, path, "the two runs agree within 0.00 %")
-    new = ladder(folder, "new", "--size", "8192", v01={}, v02={})
-    said = "8192x8192x8192 burst: ratio to cuBLAS", "v05 is in OLD alone", "the GPUs differ"
-    compare(RESULTS / "same-card" / f"{TWICE}-a399c21.json", new, *said)
-
-
-def ratio(*passes):
-    """A ratio as it is recorded, of these passes' samples."""
-    samples = [value for one in passes for value in one]
-    medians = [recorded.median(one) for one in passes]
-    return dict(recorded.summary(samples), samples=samples, pass_medians=medians)
 
 
 def test_interval(_):
     """The interval is the same each time, holds the quotient, and grows with what passes differ."""
-    old = ratio([1.0, 1.01], [1.0, 1.01], [1.0, 1.01])
+    old = [[1.0, 1.01]] * 3
     low, high = compared.interval(old, old)
     same((low, high), compared.interval(old, old))
     require(0.99 < low < 1 < high < 1.011, (low, high))
-    apart = ratio([0.9, 0.9], [1.0, 1.0], [1.1, 1.1])
-    wide = compared.interval(old, apart)
+    wide = compared.interval(old, [[0.9, 0.9], [1.0, 1.0], [1.1, 1.1]])
     require(wide[0] < 0.92 and wide[1] > 1.05, wide)
-    one_pass = ratio([0.9, 1.0, 1.1])
-    close(compared.interval(one_pass, ratio([1.0]))[0], 1 / 1.1)
+    close(compared.interval([[0.9, 1.0, 1.1]], [[1.0]])[0], 1 / 1.1)
     change = compared.Change("v01", "x", 1.0, 0.98, 0.95, 1.01)
-    holds(change.remark(), "measure again")
-
-
-def test_recorded_agreement(_):
-    """Two burst runs on one GPU agree within 0.5 % per rung, and the recorded report says so."""
-    said = compare(*(RESULTS / f"{TWICE}T{clock}Z.json" for clock in ("200243", "200407")))
-    same((RESULTS / f"{TWICE}-agreement.txt").read_text(), said)
-    found = re.findall(r"(v[0-9]{2}) ([0-9.]+) %[,\n]", said.split("disagreement:")[1])
-    same(len(found), 12)
-    for name, percent in found:
-        require(float(percent) <= 0.5, f"{name}: {percent} %")
+    holds(change.row()[-1], "measure again")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 from tools import fake_rungs
-from tools.fake_rungs import holds, require, run, run_cases, same, tests_in, write_program
+from tools.fake_rungs import holds, require, run_cases, same, tests_in, write_program
 
 # A fake ncu: says which metrics it knows, or runs the program and prints two phases of launches.
 NCU = r"""
@@ -66,44 +66,32 @@ class House(fake_rungs.House):
 
 
 def test_counts(folder):
-    """The last launch of each kernel is recorded; what ncu doesn't know or have is null."""
-    house = House(folder, **{"v02": {}, "v01": {}, "v01-a": {}})
+    """The last launch of each kernel is recorded; what ncu doesn't know or have is left out."""
+    house = House(folder, v08={}, v06={}, v06_each_sm={})
     house.ladder()
-    record = house.record()
-    same((record["schema"], record["kind"], record["ncu"]), (1, "counters", "Version 1.2.3"))
-    same((record["gpu"]["name"], record["commit"]), ("Fake GPU 1", "abc1234"))
-    same([record["problem"][key] for key in "mnk"], [256, 256, 256])
-    same([step["step"] for step in record["steps"]], ["v01", "v01-a", "v02"])
-    step = record["steps"][0]
-    same((step["kernel"], step["launches"], step["cublas"]["kernel"]), ("gemm", 2, CUBLAS_CALL))
-    same(step["counters"]["dram__bytes_read.sum"], 1234002)
-    same(step["cublas"]["counters"]["dram__bytes_read.sum"], 1234003)
-    same(step["counters"]["lts__t_requests_srcunit_tex.sum"], None)  # n/a
-    same(step["counters"]["dram__bytes_write.sum"], None)  # not known
-    same(list(step["counters"]), record["metrics"])
-    same([call.split()[1] for call in house.calls()], ["sample"] * 3)
-    (house.folder / "results").mkdir()  # and they fill a note's table, cuBLAS below them
-    house.out.rename(house.folder / "results" / "counters.json")
-    note = house.folder / "note.md"
-    marker = (
-        "<!-- figures @256,abc1234 : v01-a cublas : counted_cycles=million,.2 -->\n<!-- end -->\n"
+    found = house.result()
+    same(
+        (found.protocol, found.context["ncu"], found.shape),
+        ("counters", "Version 1.2.3", (256,) * 3),
     )
-    note.write_text(marker)
-    fill = (sys.executable, "-m", "notes.tools.notes_tables", "--notes", house.folder)
-    same(run(*fill, "--results", house.folder / "results").returncode, 0)
-    lines = note.read_text().splitlines()
-    same(lines[3:5], ["| `v01-a` | 1.23 |", "| cuBLAS | 1.23 |"])
+    same(found.measured, ["v06", "v06-each-sm", "v08"])
+    row = found.first("v06")
+    same((row["kernel"], row["cublas"]["kernel"]), ("gemm", CUBLAS_CALL))
+    # one is n/a, and others are not known
+    same(row["counters"], {"dram__bytes_read.sum": 1234002, "sm__cycles_elapsed.max": 1234002})
+    same(row["cublas"]["counters"]["dram__bytes_read.sum"], 1234003)
 
 
 def test_kernels(folder):
-    """Names of kernels are recognised, with template arguments; each program has to have its own."""
+    """Names of kernels are recognised, with template arguments; each program has to have its
+    own."""
     copies = ("transpose(CUtensorMap_st, int)", "void transpose_readWrite<float>(Params)")
     template = ("void gemm<4>(float *)", "void cutlass::Kernel2<sm90_xmma_gemm_bf16>(Params)")
     for index, (rung, kernels, known, wanted) in enumerate(
         (
-            ("t02", copies, KNOWN, ("transpose", 1, None)),  # not the one with the longer name
-            ("v01", template, KNOWN, ("gemm", 1, "cutlass::Kernel2")),
-            ("v01", KERNELS, (), ("gemm", 2, CUBLAS_CALL)),  # ncu lists nothing: all are asked for
+            ("t02", copies, KNOWN, ("transpose", None)),  # not the one with the longer name
+            ("v01", template, KNOWN, ("gemm", "cutlass::Kernel2")),
+            ("v01", KERNELS, (), ("gemm", CUBLAS_CALL)),  # ncu lists nothing: all are asked for
             ("v01", KERNELS[:1], KNOWN, None),
             ("v01", KERNELS[1:2], KNOWN, None),
             ("v01", (), KNOWN, None),
@@ -113,39 +101,26 @@ def test_kernels(folder):
         said = house.ladder("--steps", rung, status=0 if wanted else 1).stderr
         same(house.out.exists(), wanted is not None)
         if wanted:
-            step = house.record()["steps"][0]
-            found = step["kernel"], step["launches"], step.get("cublas", {}).get("kernel")
-            same(found, wanted)
-            same("k" in house.record()["problem"], rung == "v01")
-            nulls = [name for name, value in step["counters"].items() if value is None]
-            require(known or nulls == ["lts__t_requests_srcunit_tex.sum"], nulls)
+            row = house.result().first(rung)
+            same((row["kernel"], row.get("cublas", {}).get("kernel")), wanted)
+            same(len(row["counters"]), 2 if known else 12)  # and one is n/a
         else:
             holds(said, "ncu reported no")
 
 
 def test_failing(folder):
-    """A program that fails is noted; the others are still counted."""
-    house = House(folder, v01={}, v02={"exit": 1}, v03={})
+    """A program that fails is noted; the others are still counted. 77 of the first program, with or
+    without ncu's passing it on, is one line, and no file."""
+    house = House(folder, v01={}, v02={"exit": 1}, v03={}, v04={"commit": "def5678"})
     house.ladder(status=1)
-    steps = house.record()["steps"]
-    same(["failed" in step for step in steps], [False, True, False])
-    holds(steps[1]["failed"], "error code (1)")
-
-
-def test_refuses(folder):
-    """77 of the first program, with or without ncu's passing it on, and programs of two commits: one
-    line, no file."""
-    cannot = {"v01": {"exit": 77, "stderr": "v01: it cannot"}, "v02": {}}
-    for index, (status, said, how) in enumerate(
-        (
-            (77, "v01: it cannot\n", cannot),
-            (77, "v01: it cannot\n", {**cannot, "passes_on": False}),
-            (1, "differ in commit", {"v01": {}, "v02": {"commit": "def5678"}}),
-        )
-    ):
-        house = House(Path(folder) / str(index), **how)
-        holds(house.ladder(status=status).stderr, said)
-        require(not house.out.exists(), "a file was written")
+    found = house.result()
+    same((found.measured, sorted(found.failed)), (["v01", "v03"], ["v02", "v04"]))
+    holds(found.failed["v02"], "error code (1)")
+    holds(found.failed["v04"], "its commit is not that of the first program")
+    for passes_on in (True, False):
+        cannot = {"v01": {"exit": 77, "stderr": "v01: it cannot"}, "v02": {}}
+        house = House(Path(folder) / str(passes_on), passes_on=passes_on, **cannot)
+        same((house.ladder(status=77).stderr, house.out.exists()), ("v01: it cannot\n", False))
 
 
 def test_bad_usage(folder):

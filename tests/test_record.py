@@ -24,14 +24,13 @@ import test_choice
 
 from tools.fake_rungs import holds, require, run, run_cases, same
 
-from bench import record
-from bench.records import recorded
+from bench import record, rungs
 
 
 class Fake(record.Run):
     """A run of a small program, whose text its options are."""
 
-    def command(self, device):
+    def command(self, device=0, card=False):
         return [sys.executable, "-c", self.options, str(device)]
 
 
@@ -59,7 +58,10 @@ def endings(_folder):
     same(outcome([ends_with("a", 77), ends_with("b", 0)]), {"a": "cannot run here"})
     runs = [Fake("a", "a fake", "import sys; sys.exit(int(sys.argv[1]))")]
     same(outcome(runs, device=3), {"a": "exit 3"})
-    same(record.RUNS[0].command(2)[-2:], ["--device", "2"])
+    first, last = record.RUNS[0], record.RUNS[-1]
+    same(first.command(2, card=True)[-4:], ["--device", "2", "--record", "burst.{card}"])
+    same(last.command(2)[-2:], ["--record", "counts"])
+    require("--device" not in last.command(2), "the emulator has no device")
 
 
 def deadline(folder):
@@ -70,7 +72,7 @@ def deadline(folder):
         f"try:\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
         f"except KeyboardInterrupt:\n    pathlib.Path({str(written)!r}).write_text('half')\n"
     )
-    stop = record.process.stop
+    stop = record.stop
 
     def stop_once_begun(program, seconds):  # on a loaded machine that may be after the deadline
         while not begun.exists() and program.poll() is None:
@@ -78,7 +80,7 @@ def deadline(folder):
         stop(program, seconds)
 
     runs = [Fake("slow", "a fake", text), ends_with("next", 0)]
-    with mock.patch.object(record.process, "stop", stop_once_begun):
+    with mock.patch.object(record, "stop", stop_once_begun):
         ended = outcome(runs, record.SECONDS_TO_END + 2)
     same(ended, {"slow": "no time left", "next": "no time left"})
     require(written.exists(), "the interrupted run did not write")
@@ -96,25 +98,27 @@ def names(_folder):
 
 def programs(folder):
     """All programs that are named can be built: rungs, variants that have a patch, and rivals; and
-    ladders have five passes. A sweep is of the last rung, and the seed that judges is of its own."""
-    rungs = {*recorded.rungs.find(), *record.RIVALS, *record.RIVALS_OF_FP8}
+    ladders have five passes. A sweep is of the last rung, and the seed that judges is of its
+    own."""
+    names = {*rungs.find(), *record.RIVALS, *record.RIVALS_OF_FP8}
     patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
     there = Path(folder)
-    (there / "steps").mkdir()
-    for name in rungs | patches:
-        (there / "steps" / name).touch(0o755)
+    for kind in ("steps", "emulated"):
+        (there / kind).mkdir()
+        for name in names | patches:
+            (there / kind / name).touch(0o755)
     for one in record.RUNS:
         wanted = set(options_of(one).get("--steps", "").split(",")) - {""}
-        require(wanted <= rungs | patches, f"{one.name}: {sorted(wanted - rungs - patches)}")
+        require(wanted <= names | patches, f"{one.name}: {sorted(wanted - names - patches)}")
         require(importlib.util.find_spec(one.program), f"{one.name}: {one.program}")
-        if one.program == "bench.ladder":
+        if one.program == "bench.ladder" and one.name != "counts":
             same((one.name, options_of(one)["--passes"]), (one.name, "5"))
         if one.program in ("bench.ladder", "bench.sweep"):
             words = re.sub(r"--build \S+", "", one.options).split()
             planned = run(sys.executable, "-m", one.program, *words, "--dry-run", "--build", there)
             require(planned.returncode == 0, f"{one.name}: {planned.stderr}")
         if one.program == "bench.sweep":
-            holds(planned.stdout, f" shapes in one process of {there}/steps/{record.UPPER[-3:]}\n")
+            holds(planned.stdout, f"pass 1, {record.UPPER[-3:]}: {there}/steps/")
             same(
                 (one.name, f":{above_cublas.JUDGES}" in one.options),
                 (one.name, one.name == "judged"),
@@ -122,12 +126,12 @@ def programs(folder):
 
 
 def choices(_folder):
-    """v18 beside each of its kernels, where the model was fitted and where it was not. The last rung is
-    among those that the pages compare, and all from v12 to it."""
+    """v18 beside each of its kernels, where the model was fitted and where it was not. The last
+    rung is among those that the pages compare, and all from v12 to it."""
     same(set(record.CHOICES.split(",")), {"v18", *test_choice.variants().values()})
     same(set(record.FITTED.split(",")), set(test_choice.FITTED))
     require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")
-    same(record.UPPER.split(","), [name for name in recorded.rung_names() if name >= "v12"])
+    same(record.UPPER.split(","), [name for name in rungs.find() if "v12" <= name < "w"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of bench/resources.py: what ptxas said of the rungs, as it is recorded.
 
-The last case needs nvcc's build of the rungs. Prints one line per case; exits 1 if any failed.
+One case needs nvcc's build of the rungs. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ("-m", "bench.resources")
-
+from tools import BUILD
 from tools.fake_rungs import Skipped, run, run_cases, same, tests_in
 
-from bench import resources
-from bench.records import recorded
+from bench import resources, rungs
+from bench.run import UsageError
 
 LOG = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'void gemm<256>(__half const*, int)' for 'sm_80'
@@ -56,54 +54,29 @@ def test_digest(folder):
 
 
 def test_recorded(_):
-    """Every rung is recorded, without a spill, and with the size of its shared memory."""
-    rungs = resources.newest()["rungs"]
-    same(
-        sorted(rungs),
-        sorted(name for t in recorded.TRACKS for name in recorded.rung_names(track=t)),
-    )
-    for name, rung in rungs.items():
+    """Every rung is recorded, without a spill, and as the build here says if nvcc made it."""
+    record = resources.newest()
+    same(sorted(record["rungs"]), sorted(rungs.find()))
+    for name, rung in record["rungs"].items():
         for kernel in rung["kernels"]:
             spilled = kernel["spill_store_bytes"] + kernel["spill_load_bytes"]
             same((name, spilled, 0 < kernel["registers"] < 256), (name, 0, True))
-    for name, rung in rungs.items():  # a and t run where a CTA has 99 KB
-        least = min(kernel["shared_storage_bytes"] or 0 for kernel in rung["kernels"])
-        same((name, name[0] in "vf" or least <= 99 * 1024), (name, True))
-    v10 = rungs["v10"]["kernels"][0]
+    try:
+        cuda = resources.nvcc_version()
+        made = {name: resources.resources_of(one, BUILD) for name, one in rungs.find().items()}
+    except UsageError as error:
+        raise Skipped(str(error)) from error
+    if cuda != record["cuda"]:
+        raise Skipped(f"nothing is recorded with CUDA {cuda}")
     same(
-        v10["shared_storage_bytes"], 1024 * 225
-    )  # four stages of 48 KB, 32 KB to stage D, barriers
-
-
-def test_build(folder):
-    """What is recorded is what the build says; a log that says otherwise is found."""
-    build = ROOT / "build"
-    names = [path.name.partition("_")[0] for path in (ROOT / "steps").glob("*.cu")]
-    if not all((build / "steps" / f"{name}.ptxas.log").exists() for name in names):
-        raise Skipped("needs nvcc")
-    result = check(build)
-    if "nothing is recorded with CUDA" in result.stderr:
-        raise Skipped(result.stderr.strip())
-    same((result.returncode, result.stderr), (0, ""))
-    steps = Path(folder) / "steps"
-    steps.mkdir()
-    for name in names:
-        text = (build / "steps" / f"{name}.ptxas.log").read_text()
-        text = text.replace(" registers", "1 registers") if name == "v03" else text
-        (steps / f"{name}.ptxas.log").write_text(text)
-    result = check(folder)
-    wrong = "resources: v03: not as recorded; run bench/resources.py\n"
-    same((result.returncode, result.stderr), (1, wrong))
-
-
-def check(build):
-    """Compares that build with what is recorded."""
-    return run(sys.executable, *PROGRAM, "--check", "--build", build)
+        [name for name in made if {**record["rungs"][name], **made[name]} != record["rungs"][name]],
+        [],
+    )
 
 
 def test_refuses(folder):
     """Without a build it says what to do: one line, exit 2."""
-    result = check(folder)
+    result = run(sys.executable, "-m", "bench.resources", "--build", folder)
     same((result.returncode, result.stderr.count("\n")), (2, 1))
 
 

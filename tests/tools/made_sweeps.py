@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import shapes
+from bench import results, shapes
 
 GPU = {
     "name": "NVIDIA H200",
@@ -19,43 +19,44 @@ FASTER = {"step": 1.0, "early": 1.25, "cublas": 0.8}  # as multiples of the rung
 WINNER = "nvjet_sm90_tst_176x128_64x5_1x2_h_bz_TNN"
 
 
-def sweep(sizes, gpu=GPU, step="v18", better=1.0, lacks=0, **changes):
-    """Of the rung over these sizes: 0.9 to 1.1 of cuBLASLt's best, times `better`, from the first shape
-    of a word to the last. The last shapes are lacking."""
-    points = {}
+def sweep(sizes, gpu=GPU, step="v18", better=1.0, lacks=0, date="2026-12-01T00:00:00Z"):
+    """Rows of the rung over these sizes: 0.9 to 1.1 of cuBLASLt's best, times `better`, from the first
+    shape of a word to the last. The last shapes are lacking."""
+    rows = {}
     for word in sizes.split(","):
         found = shapes.of_word(word, "v")
         for place, shape in enumerate(found[: len(found) - lacks]):
-            m, n, k = shape
-            own = 2.0 * m * n * k / 500e12
-            of = {**FASTER, "cublaslt": 1 / (better * (0.9 + 0.2 * place / max(1, len(found) - 1)))}
-            points[shape] = {
-                **dict(zip("mnk", shape)),
+            problem = {"computation": "gemm_bf16", **dict(zip("mnk", shape))}
+            own = results.PRODUCTS.work_of(problem) / 500e12
+            best = better * (0.9 + 0.2 * place / max(1, len(found) - 1))
+            rates = {**FASTER, "cublaslt": 1 / best}
+            rows[shape] = {
+                "step": step,
+                "idea": "the tile fits the product",
+                "date": date,
                 "kernel": 1 + place % 5,
                 "copies": 2,
                 "launches": 4,
-                "seconds": {who: [own / rate] * 2 for who, rate in of.items()},
-                "sm_clock_ghz": dict.fromkeys(of, 1.5),
                 "digest": "0x0123456789abcdef",
-                "returned": 8,
-                "winner": {"number": place % 8, "name": WINNER},
+                "timed": {w: {"seconds": [own / r] * 2, "ghz": 1.5} for w, r in rates.items()},
+                "heuristics": {
+                    "asked": 64,
+                    "returned": 8,
+                    "winner": {"number": place % 8, "name": WINNER},
+                },
+                "context": {
+                    "gpu": gpu,
+                    "commit": "abc1234",
+                    "protocol": "burst",
+                    "problem": {**problem, "inputs": "normal", "seed": 1},
+                    "rounds": 2,
+                },
             }
-    return {
-        "schema": 1,
-        "kind": "sweep",
-        "step": step,
-        "idea": "the tile fits the product",
-        "commit": "abc1234",
-        "date": "2026-12-01T00:00:00Z",
-        "gpu": gpu,
-        "interrupted": lacks > 0,
-        "gpu_processes": {"looked": True, "allowed": False, "why_not": None, "found": []},
-        "sizes": sizes,
-        "protocol": "burst",
-        "problem": {"computation": "gemm_bf16", "inputs": "normal", "seed": 1},
-        "passes": 1,
-        "rounds": 2,
-        "check": "sample",
-        "points": list(points.values()),
-        **changes,
-    }
+    return list(rows.values())
+
+
+def write(folder, name, rows):
+    """Writes them as they would be recorded in that folder."""
+    path = folder / results.slug(rows[0]["context"]["gpu"]) / f"{name}.jsonl"
+    for row in rows:
+        results.append(path, row)
