@@ -2,6 +2,10 @@
 // tests/energy/energy/device.cuh has the same for the emulator.
 #pragma once
 
+#include <chrono>
+#include <thread>
+
+#include "device/launch.cuh"
 #include "device/shared_memory.cuh"
 #include "device/swizzle.cuh"
 #include "device/tma.cuh"
@@ -18,6 +22,13 @@ DEVICE void wait_until(uint64_t time) {
     constexpr int NAP = 64; // nanoseconds
     while (nanoseconds() < time)
         __nanosleep(NAP);
+}
+
+// A launch that takes the GPU no work: the stream waits while a thread of the host sleeps. It is so
+// long that the counter is read many times in a launch's turn, and few launches fill a second.
+inline int sleep_on_host(cudaStream_t stream) {
+    const auto sleep = [](void *) { std::this_thread::sleep_for(std::chrono::milliseconds(10)); };
+    return launch_check(cudaLaunchHostFunc(stream, sleep, nullptr), "launching a sleep");
 }
 
 // A policy whose loads the hardware does not merge with their neighbours': it shows what merging
