@@ -21,12 +21,6 @@ inline int sleep_on_host(cudaStream_t) { return 0; }
 
 // The emulator's L2 has no policies.
 DEVICE uint64_t evict_normal_policy() { return 0; }
-template <int N>
-DEVICE void wgmma_narrow(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate,
-                         EMULATOR_SITE) {
-    emulator::wgmma(acc, {.n = N, .accumulate = accumulate}, a, b, where);
-}
-
 // With A in registers nothing is multiplied, but it is counted as the other wgmmas are, once a
 // warpgroup. Who waits for whom is what the test is about.
 struct FragmentA {};
