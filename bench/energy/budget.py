@@ -32,6 +32,7 @@ FLOP_PER_CYCLE = 4096  # dense bf16, of an SM of compute capability 9.0
 # An SM's shared memory has 32 banks of 4 bytes, each of which takes one word a cycle. (CUDA C++
 # Programming Guide: Shared Memory.)
 SHARED_BYTES_PER_CYCLE = 32 * 4
+CLOCK = "ghz"  # in a row
 EARLY = 0.99  # of its pace: the last k-tile is handed over one k-tile before the end
 
 
@@ -161,7 +162,7 @@ def part_of(run, name, rows):
     """A part from its rows."""
     timed = [row["timed"]["step"] for row in rows]
     seconds = median(value for one in timed for value in one["seconds"])
-    ghz, joules = median(one["ghz"] for one in timed), [one["joules"] for one in timed]
+    ghz, joules = median(one[CLOCK] for one in timed), [one["joules"] for one in timed]
     error = timed[0].get("joules_error")  # of older rows, by the steps of the counter
     if len(joules) > 1:
         error = stdev(joules) / math.sqrt(len(joules))
@@ -177,7 +178,9 @@ def missing(run):
     parts, fitted = parts_of(run), fitted_of(rung_of(run))
     if absent := [name for name in (*fitted, IDLE, AWAKE) if name not in parts]:
         return f"no budget without the parts {', '.join(absent)}"
-    return "" if parts[WHOLE].error else "no budget of one pass: how far joules scatter is unknown"
+    if parts[WHOLE].error is None:
+        return "no budget of one pass: how far joules scatter is unknown"
+    return ""
 
 
 def newest(runs):

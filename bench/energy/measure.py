@@ -75,19 +75,21 @@ class Parts:
         self.file = run.File(options, self.runner.progress.note)
         self.pace, self.failed = None, False
 
-    def command_of(self, entry, protocol):
+    def command_of(self, entry):
         """The command line of a part. Paced ones take as long as the whole, which comes first."""
         os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
-        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol}
+        timed = entry.task.protocol != counters.PROTOCOL
+        own = {"--kernel": self.parts[entry.label][0]}
+        own["--protocol"] = entry.task.protocol if timed else "none"
+        own["--rounds"] = self.options.rounds if timed else None
         own.update({"--device": self.options.device, "--json": self.json})
-        own["--rounds"] = self.options.rounds if protocol == entry.task.protocol else None
         asked = run.problem_words(self.options, entry.task.shape)
         return run.words_of(entry.path, {**asked, **own})
 
     def start(self, entry):
         """Starts a part."""
         self.json.unlink(missing_ok=True)
-        return run.Process(self.command_of(entry, entry.task.protocol), self.options.timeout)
+        return run.Process(self.command_of(entry), self.options.timeout)
 
     def named(self, entry, row):
         """The row of a part, with its name."""
@@ -97,7 +99,7 @@ class Parts:
         """Keeps the row of a part, and says in words what it took. 77 of the very first one ends all."""
         try:
             row = self.named(entry, run.row_of(entry.name, process, self.json))
-            if not {"joules", "ghz"} <= row["timed"]["step"].keys():
+            if not {"joules", budget.CLOCK} <= row["timed"]["step"].keys():
                 raise Failed("this GPU's energy or clock cannot be read")
             one = results.Run(row["context"])
             one.add(row)
@@ -118,7 +120,7 @@ class Parts:
 
     def count(self, ncu, entry):
         """Has ncu count one launch of a part, whose energy then means nothing."""
-        chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
+        chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry)
         try:
             launches = counters.under_ncu(ncu, chosen, METRICS, command, self.options.timeout)
             found = {name: counters.number(launches[-1][1].get(name, "")) for name in METRICS}
@@ -126,7 +128,7 @@ class Parts:
                 raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
             row = {**self.named(entry, run.read(self.json)), "counters": found}
             row["context"] |= {"protocol": counters.PROTOCOL, "ncu": counters.version_of(ncu)}
-            self.file.append(row)
+            self.file.add(row, entry)
         except Failed as error:
             found = f"not counted: {error}"
         self.runner.progress.note(f"ncu: {entry.label}: {found}")
@@ -147,22 +149,25 @@ def energy_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
     run.check_destination(options.out)
-    program = (options.build or [results.ROOT / "build"])[0] / "energy" / "parts"
-    task = Task("v", "sustained", shapes.of_options(options, "v"), ((NAME, program),))
+    program = (options.build or [results.ROOT / "build"])[-1] / "energy" / "parts"
+    timed, counted = (
+        Task("v", protocol, shapes.of_options(options, "v"), ((NAME, program),))
+        for protocol in ("sustained", counters.PROTOCOL)
+    )
     try:
         ncu = counters.find_ncu(options.ncu)
     except CannotRun:
         ncu = None
     parts = list_parts(program, options)
-    plan = [Entry(task, NAME, program, one, i) for i in range(options.passes) for one in parts]
+    plan = [Entry(timed, NAME, program, one, i) for i in range(options.passes) for one in parts]
     seconds = len(plan) * (PROCESS_SECONDS + options.rounds * ROUND_SECONDS)
     print(f"energy: {len(plan)} processes, about {run.clock(seconds)}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         found = Parts(options, parts, folder)
         found.runner.run(plan, found.start, found.finish)
-        for entry in plan[: len(parts)]:
-            if ncu and entry.label in COUNTED and found.pace and not found.runner.interrupted:
-                found.count(ncu, entry)
+        for part in filter(COUNTED.__contains__, parts):
+            if ncu and found.pace and not found.runner.interrupted:
+                found.count(ncu, Entry(counted, NAME, program, part))
     return found.report()
 
 
