@@ -154,8 +154,15 @@ def parts_of(run):
     """{name: Part} in the order in which they ran, over all passes."""
     by_name = {}
     for row in run.rows[rung_of(run) + PARTS]:
-        by_name.setdefault(row["part"], []).append(row)
+        if "timed" in row:
+            by_name.setdefault(row["part"], []).append(row)
     return {name: part_of(run, name, rows) for name, rows in by_name.items()}
+
+
+def counts_of(run):
+    """{part: {metric: what ncu counted of a launch}} of those that were counted."""
+    rows = run.rows[rung_of(run) + PARTS]
+    return {row["part"]: row["counters"] for row in rows if "counters" in row}
 
 
 def part_of(run, name, rows):

@@ -75,21 +75,19 @@ class Parts:
         self.file = run.File(options, self.runner.progress.note)
         self.pace, self.failed = None, False
 
-    def command_of(self, entry):
+    def command_of(self, entry, protocol):
         """The command line of a part. Paced ones take as long as the whole, which comes first."""
         os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
-        timed = entry.task.protocol != counters.PROTOCOL
-        own = {"--kernel": self.parts[entry.label][0]}
-        own["--protocol"] = entry.task.protocol if timed else "none"
-        own["--rounds"] = self.options.rounds if timed else None
+        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol}
         own.update({"--device": self.options.device, "--json": self.json})
+        own["--rounds"] = self.options.rounds if protocol == entry.task.protocol else None
         asked = run.problem_words(self.options, entry.task.shape)
         return run.words_of(entry.path, {**asked, **own})
 
     def start(self, entry):
         """Starts a part."""
         self.json.unlink(missing_ok=True)
-        return run.Process(self.command_of(entry), self.options.timeout)
+        return run.Process(self.command_of(entry, entry.task.protocol), self.options.timeout)
 
     def named(self, entry, row):
         """The row of a part, with its name."""
@@ -119,16 +117,16 @@ class Parts:
         return f"{took}: {part.watts:.1f} W at {part.ghz:.3f} GHz", False
 
     def count(self, ncu, entry):
-        """Has ncu count one launch of a part, whose energy then means nothing."""
-        chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry)
+        """Has ncu count one launch of a part, whose energy then means nothing: a row of its own."""
+        chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
         try:
             launches = counters.under_ncu(ncu, chosen, METRICS, command, self.options.timeout)
             found = {name: counters.number(launches[-1][1].get(name, "")) for name in METRICS}
             if None in found.values():
                 raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
-            row = {**self.named(entry, run.read(self.json)), "counters": found}
-            row["context"] |= {"protocol": counters.PROTOCOL, "ncu": counters.version_of(ncu)}
-            self.file.add(row, entry)
+            row = {"step": entry.name, "counters": found, "ncu": counters.version_of(ncu)}
+            row["context"] = self.file.first["context"]
+            self.file.append(self.named(entry, row), entry.task)
         except Failed as error:
             found = f"not counted: {error}"
         self.runner.progress.note(f"ncu: {entry.label}: {found}")
@@ -150,24 +148,21 @@ def energy_main(arguments):
     options = make_parser().parse_args(arguments)
     run.check_destination(options.out)
     program = (options.build or [results.ROOT / "build"])[-1] / "energy" / "parts"
-    timed, counted = (
-        Task("v", protocol, shapes.of_options(options, "v"), ((NAME, program),))
-        for protocol in ("sustained", counters.PROTOCOL)
-    )
+    task = Task("v", "sustained", shapes.of_options(options, "v"), ((NAME, program),))
     try:
         ncu = counters.find_ncu(options.ncu)
     except CannotRun:
         ncu = None
     parts = list_parts(program, options)
-    plan = [Entry(timed, NAME, program, one, i) for i in range(options.passes) for one in parts]
+    plan = [Entry(task, NAME, program, one, i) for i in range(options.passes) for one in parts]
     seconds = len(plan) * (PROCESS_SECONDS + options.rounds * ROUND_SECONDS)
     print(f"energy: {len(plan)} processes, about {run.clock(seconds)}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         found = Parts(options, parts, folder)
         found.runner.run(plan, found.start, found.finish)
-        for part in filter(COUNTED.__contains__, parts):
-            if ncu and found.pace and not found.runner.interrupted:
-                found.count(ncu, Entry(counted, NAME, program, part))
+        for entry in plan[: len(parts)]:
+            if ncu and entry.label in COUNTED and found.pace and not found.runner.interrupted:
+                found.count(ncu, entry)
     return found.report()
 
 
