@@ -190,13 +190,13 @@ def missing(run):
     return ""
 
 
-def newest(runs):
-    """{rung: the newest of these runs of its parts} at the usual size, on the home GPU, that has all
-    that a budget needs."""
+def newest(runs, chosen=False):
+    """{rung: the newest of these runs of its parts} that has all that a budget needs; unless they were
+    chosen, at the usual size on the home GPU."""
     found = {}
     for run in sorted(filter(is_of_parts, runs), key=lambda run: run.date):
         usual = results.slug(run.gpu) == results.HOME and run.shape == (results.SIZE,) * 3
-        if usual and not missing(run):
+        if (usual or chosen) and not missing(run):
             found[rung_of(run)] = run
     return found
 
