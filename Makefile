@@ -239,7 +239,7 @@ emulate:
 	@EMULATE_BUILD=$(abspath $(BUILD)) $(PYTHON) -m emulator.translate $(if $(FILE),$(call quoted,$(FILE))) $(ARGS)
 
 energy: $(ENERGY)
-	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
+	@$(PYTHON) -m bench.energy.measure $(call option,build,$(filter-out build,$(BUILD))) $(ARGS)
 
 record:
 	$(if $(LISTED),,$(call build,emulated $(if $(COUNTED),,rungs variants $(ENERGY))))

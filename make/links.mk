@@ -7,7 +7,7 @@ KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(ST
     $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.cpp %.cu,$^))
-$(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o $(ENERGY_TEST)-kernels.o: $(BUILD)/emulated-flags
+$(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags
 	$(call run,c++ $(SOURCE)$(if $(findstring /trace/,$@), (traced)),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
 	    -x c++ -c $(SOURCE) -o $@)
 

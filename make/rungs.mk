@@ -72,13 +72,10 @@ $(VARIANTS:%=%.o): $(BUILD)/variants/steps/%.o: bench/variants/%.patch $$(VARIAN
 	$(call nvcc,$<,$(call \
 	    compile_rung,$(VARIANT_TREE)/steps/$(notdir $(VARIANT_RUNG)),-I$(VARIANT_TREE)/common))
 
-# A rung's kernel in parts, linked with the rung itself, whose main() calls energy.c's step_main().
+# A rung's kernel in parts, as the kernels of one step.
 ENERGY_RUNG := v16
 ENERGY := $(BUILD)/energy/parts
-ENERGY_C := $(patsubst bench/%.c,$(BUILD)/%.o,$(wildcard bench/energy/*.c))
-$(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
-	$(need_nvcc)$(call cc,-Ibench $(INCLUDE) $(DEPS))
-$(ENERGY).cu.o: bench/energy/parts.cu $(BUILD)/flags
+$(ENERGY).o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
 # All kernels of a rung that chooses, timed by kernels.c's step_main(); and the model as a library.
@@ -138,8 +135,7 @@ $(RIVALS:%=%.o): $(RIVALS_IN)/steps/%.o: bench/rivals/%.cu $(RIVALS_IN)/%.flags 
 
 # These objects take the place of the harness' measure.o.
 $(TRACED_PROGRAMS): $(TRACE_MEASURE)
-$(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS): %: %.o
-$(ENERGY): %: %.cu.o $(ENERGY_C) $(BUILD)/steps/$(ENERGY_RUNG).o
+$(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): %: %.o
 
 STANDALONE := $(RUNGS:%=$(BUILD)/standalone/%.cu)
 $(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write.py \

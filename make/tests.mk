@@ -6,7 +6,7 @@ UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
 GPU := $(call tests_in,tests/gpu,c)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
-ENERGY_TEST := $(BUILD)/tests/energy/test_energy_parts
+ENERGY_TEST := $(BUILD)/tests/energy/parts
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 # Every standalone file holds its rung's words; these are compiled and run, some of each computation.
 STANDALONE_TRIED := v01 v07 v18 v21 a01 a02 a06 t01 t02 t08 f01 f07
@@ -66,14 +66,9 @@ $(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
 $(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
 $(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
-# tests/energy/energy/ has what the parts of bench/energy need and the emulator lacks. The test has a
-# step_main of its own, which calls the program's.
-$(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench
-$(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
-$(ENERGY_TEST)-program.o: bench/energy/energy.c $(BUILD)/emulated-flags
-	$(call cc,-Dstep_main=energy_main -Ibench $(EMULATOR_INCLUDE) $(ALL_DEPS))
-$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o $(ENERGY_TEST)-program.o $(BUILD)/emulated/$(ENERGY_RUNG).o
-$(ENERGY_TEST).o: $(BUILD)/%.o: %.cpp
+# The parts of bench/energy on the emulator; tests/energy/energy/ has what they need and it lacks.
+$(ENERGY_TEST).o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench
+$(ENERGY_TEST).o: bench/energy/parts.cu
 
 # EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
 POLICY := $(BUILD)/tests/device/policy_from_environment.o

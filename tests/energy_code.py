@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The program of the energy run is built wherever there is nvcc, and the machine code of its parts
-(build/energy/parts.cu.o) multiplies.
+(build/energy/parts.o) multiplies.
 
 The emulator runs the source and cannot see what ptxas leaves out: a wgmma whose sums nobody reads
 is removed, and the part does a fraction of its work in a fraction of the time. Here the kernels'
@@ -17,17 +17,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCKS, BK, MMA_K = 2, 64, 16  # of bench/energy/parts.cu
-# Kernel -> columns of the wgmmas with which it multiplies a block by 16 columns of A; none: it does
-# not multiply.
-ALL = (200,)
-COLUMNS = {
-    **dict.fromkeys(("Whole", "NoStore", "NoDram", "NoLoads", "MultiplyAlone"), ALL),
-    "MultiplyARegisters": ALL,
-    "MultiplyN104": (104, 96),
-    "MultiplyN40": (40,) * 5,
-    **dict.fromkeys(("LoadsPaced", "LoadsL2", "LoadsL2Apart", "Waiting"), ()),
-}
-KERNEL = re.compile(r"\.text\.\S*part_kernelINS_\d+([A-Za-z][A-Za-z0-9]*)EEE")
+# By its enum Multiply, the columns of the wgmmas with which a kernel multiplies a block by 16 columns
+# of A; none: it does not multiply.
+COLUMNS = ((), (200,), (104, 96), (40,) * 5, (200,))
+KERNELS = 11
+KERNEL = re.compile(r"\.text\.\S*part_kernelILNS_5LoadsE(\d)ELNS_8MultiplyE(\d)EEE")
 
 # sm_90's machine code is not documented. These stand in what cuobjdump -sass prints: the operation is
 # the lowest 12 bits of an instruction's 128, the columns of an HGMMA are 8 and 8 more for each of
@@ -55,19 +49,16 @@ def columns_of(code):
 
 
 def kernels(data):
-    """Kernel -> the columns of its HGMMAs, of an object file of the host's with GPU code in it."""
+    """Kernel, as its loads and how it multiplies, -> the columns of its HGMMAs, of an object file of the
+    host's with GPU code in it."""
     starts = [match.start() for match in re.finditer(b"\x7fELF", data)]
     elves = [at for at in starts if struct.unpack_from("<H", data, at + 18)[0] == CUDA]
     named = ((KERNEL.match(name), code) for elf in elves for name, code in sections(data, elf))
-    return {match[1]: columns_of(code) for match, code in named if match}
+    return {match.groups(): columns_of(code) for match, code in named if match}
 
 
 def complaint(wanted, found):
     """Why these HGMMAs cannot do the kernel's work; '' if they can."""
-    if wanted is None:
-        return "how it multiplies is not said in this test"
-    if found is None:
-        return "not found"
     if not wanted:
         return f"{len(found)} HGMMAs in a part that does not multiply" if found else ""
     others = sorted(set(found) - set(wanted))
@@ -98,11 +89,13 @@ def main():
         print(f"not ok - {built}: {why[0] if why else made.stderr[-200:]}")
         return 1
     print(f"ok - {built}")
-    found = kernels((ROOT / "build/energy/parts.cu.o").read_bytes())
-    why = {name: complaint(COLUMNS.get(name), found.get(name)) for name in {*COLUMNS, *found}}
-    for name in sorted(why):
-        case = f"energy: {name} multiplies as it says"
-        print(f"not ok - {case}: {why[name]}" if why[name] else f"ok - {case}")
+    found = kernels((ROOT / "build/energy/parts.o").read_bytes())
+    why = {key: complaint(COLUMNS[int(key[1])], columns) for key, columns in found.items()}
+    if len(found) != KERNELS:
+        why[("all",)] = f"{len(found)} kernels, not {KERNELS}"
+    for key in sorted(why):
+        case = f"energy: part_kernel<{', '.join(key)}> multiplies as it says"
+        print(f"not ok - {case}: {why[key]}" if why[key] else f"ok - {case}")
     return 1 if any(why.values()) else 0
 
 

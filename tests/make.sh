@@ -122,7 +122,7 @@ variants|echo 'link $work/plan/variants/steps/v06-each-sm'
 sass 7 CUDA_HOME=$tools|cuobjdump -sass +$work/plan/steps/v07.o
 resources 7|c\+\+filt <$work/plan/steps/v07.ptxas.log
 sanitize 7 CUDA_HOME=$tools|compute-sanitizer --tool
-energy|-m bench.energy.measure --program $work/plan/energy/parts
+energy|-m bench.energy.measure --build '$work/plan'
 record|-m bench.record *\$
 plots|-m plots.plot
 notes|-m notes.tools.fill

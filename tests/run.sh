@@ -6,7 +6,7 @@
 #   FULL=1 in the environment: also what CONTRIBUTING.md says that only CI runs
 #
 # What is a test:
-#   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, tests/energy/ and emulator/tests/test_*.cpp,
+#   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, emulator/tests/test_*.cpp,
 #   tests/device/test_*.cpp and .cu (for a GPU and for the emulator), built by make;
 #   every tests/*.sh, tests/*.py but this file and emulator/tests/test_*.py. Helpers live in tests/tools/.
 # Tests of the GPU (tests/device/*.cu, tests/gpu_*) run one at a time beside the others. What times
@@ -52,7 +52,7 @@ shift $((OPTIND - 1))
 list_tests() {
     local source
     for source in tests/planted.py tests/{unit,unit-gpu,gpu}/test_*.c \
-        {tests/{energy,device},emulator/tests}/test_*.cpp tests/device/test_*.cu tests/*.sh \
+        {tests/device,emulator/tests}/test_*.cpp tests/device/test_*.cu tests/*.sh \
         {emulator/tests/test_,tests/[!e]}*.py tests/e*.py; do
         case $source in
         tests/run.sh) ;;

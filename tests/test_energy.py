@@ -1,340 +1,224 @@
 #!/usr/bin/env python3
-"""Tests of the energy budget: the solver on made-up parts whose joules are known, and the runner with
-a made-up program. Prints one line per case; exits 1 if any failed.
+"""Tests of the energy budget: the solver on made-up parts whose joules are known, the runner with a
+made-up program, and the parts themselves on the emulator. Prints one line per case; exits 1 if any
+failed.
 """
 
 from __future__ import annotations
 
-import copy
 import json
+import os
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-from tools import fake_energy, fake_rungs
-from tools.fake_rungs import holds, refused, require, run_cases, same, tests_in
+from tools import fake_energy
+from tools.cases import holds, refused, require, run, run_cases, same, tests_in
+from tools.fake_rungs import write_program
 
+from bench import results
 from bench.energy import budget
-from bench.records import recorded
-from notes.tools import note_blocks, readings, shapes_table
+
+# --- the solver -----------------------------------------------------------------------------------
 
 
-def close(found, wanted, tolerance, what):
+def near(found, wanted, tolerance, what):
     """The same, but for a tolerance."""
     require(abs(found - wanted) <= tolerance, f"{what}: found {found}, wanted {wanted}")
 
 
-def part_in(record, name):
-    """The part of that name."""
-    return next(part for part in record["parts"] if part["part"] == name)
-
-
-# --- the solver -----------------------------------------------------------------------------
-
-
 def test_exact(_):
     """From parts that follow the model, the numbers that they were made from come back, of each rung."""
-    for rung in ("v14", "v16"):
-        made = budget.make(fake_energy.record(rung=rung))
-        awake = (fake_energy.AWAKE - fake_energy.IDLE) * fake_energy.SECONDS
-        wanted = {"idle": fake_energy.IDLE * fake_energy.SECONDS, "awake": awake, "rest": 0}
-        wanted.update(fake_energy.WHOLE)
+    for rung in budget.TILES:
+        made = budget.make(fake_energy.run(rung=rung))
+        seconds, _ = fake_energy.PARTS["whole"]
+        idle = fake_energy.IDLE * seconds
+        wanted = {"idle": idle, "awake": fake_energy.AWAKE * seconds - idle, "rest": 0}
+        wanted |= fake_energy.WHOLE
         same({entry.name for entry in made.entries}, set(wanted))
         for entry in made.entries:
-            close(entry.joules, wanted[entry.name], 1e-4, entry.name)
-        close(made.fit.slope, fake_energy.SLOPE, 0.003, "slope")
-        require(max(map(abs, made.fit.residuals.values())) < 1e-3, made.fit.residuals)
-
-
-def scaled(factors):
-    """A record with other joules in some parts; not one that a file could have."""
-    record = fake_energy.record()
-    for name, factor in factors.items():
-        part = part_in(record, name)
-        part["watts"] *= factor
-        part["joules"] *= factor
-    return record
+            near(entry.joules, wanted[entry.name], 1e-4, entry.name)
+        near(made.slope, fake_energy.SLOPE, 0.003, "slope")
+        near(made.error, 0.001 * made.joules, 1e-6, "error")
 
 
 def test_rest(_):
     """What only the whole takes is not attributed, and the budget adds up all the same; no term is
     below 0, however the parts lie."""
-    made = budget.make(scaled({"whole": 1.05}))
+    made = budget.make(fake_energy.run(factors={"whole": 1.05}))
     entries = {entry.name: entry for entry in made.entries}
-    close(sum(entry.joules for entry in made.entries), made.joules, 1e-12, "the sum")
+    near(sum(entry.joules for entry in made.entries), made.joules, 1e-12, "the sum")
     require(entries["rest"].joules > 0.005, f"only {entries['rest'].joules} J are left over")
     tensor = entries["tensor"]
     require(tensor.low < tensor.joules < tensor.high, "no part moves the tensor cores' joules")
-    same(max(made.fit.residuals, key=lambda name: abs(made.fit.residuals[name])), "whole")
-    made = budget.make(scaled({"multiply-n64": 0.9, "multiply-n128": 0.97, "no-store": 1.03}))
-    for entry in made.entries:
+    odd = {"multiply-n40": 0.9, "multiply-n104": 0.97, "no-store": 1.03}
+    for entry in budget.make(fake_energy.run(factors=odd)).entries:
         require(entry.joules >= 0 or entry.name == "rest", f"{entry.name}: {entry.joules}")
 
 
 def test_unsolvable(_):
-    """Each part that is needed is missed, and named, as is its clock; others are not; parts that do not
-    tell the terms apart, or of a rung whose parts are unknown, give no budget."""
-    for name in (*budget.fitted_of("v14"), budget.IDLE, budget.AWAKE):
-        refused(f"no budget without the parts {name}", budget.make, fake_energy.record(name))
-    for name in ("rung", "multiply-zeros", "loads-l2-apart"):
-        budget.make(fake_energy.record(name))
-    for change, words in (
-        ({"sm_clock_ghz": None}, "without the clock of no-dram"),
-        ({"failed": "so"}, "without the parts no-dram"),
+    """Each part that is needed is missed, and named; others are not. One pass does not say how far the
+    joules scatter."""
+    for name in (*budget.fitted_of("v16"), budget.IDLE, budget.AWAKE):
+        refused(f"no budget without the parts {name}", budget.make, fake_energy.run(name))
+    budget.make(fake_energy.run("multiply-zeros"))
+    one_pass = fake_energy.run()
+    del one_pass.rows["v16-parts"][len(fake_energy.PARTS) :]
+    refused("no budget of one pass", budget.make, one_pass)
+    refused("of v12: only v14, v16", budget.fitted_of, "v12")
+
+
+def test_newest(_):
+    """A page's run is the newest of a rung that has all parts, at the usual size on the home GPU."""
+    old, new, cut, other = (fake_energy.run(*without) for without in ((), (), ("waiting",), ()))
+    for number, one in enumerate((old, new, cut, other)):
+        one.__dict__["date"] = f"2026-01-0{number + 1}"
+    other.context = {**other.context, "gpu": {**other.gpu, "name": "NVIDIA H100"}}
+    found = budget.newest([cut, new, other, old, fake_energy.run(rung="v14")])
+    require(found["v16"] is new and set(found) == {"v14", "v16"}, found)
+
+
+def test_impossible(_):
+    """A part that is faster than its multiplications, its loads or its pace allow is told."""
+    parts = budget.parts_of(fake_energy.run())
+    for name in parts:
+        same(budget.impossible(parts[name], 132, 1.6e-3), "")
+    for name, seconds, pace, words in (
+        ("multiply", 1.3e-3, None, "1.3000 ms, not 1.3304"),
+        ("multiply-half", 2.0e-3, None, "2.0000 ms, not 2.0878"),
+        ("loads", 0.2e-3, None, "0.2000 ms, not 0.2929"),
+        ("one-sm", 1.5e-3, 1.6e-3, "1.5000 ms, not 1.5840"),
     ):
-        record = fake_energy.record()
-        part_in(record, "no-dram").update(change)
-        refused(words, budget.make, record)
-    for key, of_flop, words in (
-        ("stored_bytes", 0.0, "one of the terms is in none of the parts"),
-        ("operand_bytes", 1 / 50, "do not determine all terms"),
-    ):
-        record = fake_energy.record()
-        for counts in filter(None, (part["counts"] for part in record["parts"])):
-            counts[key] = of_flop * counts["flop"]
-        refused(words, budget.make, record)
-    for rung, words in (("v16", "the parts multiply-n104"), ("v12", "of v12: only v14, v16")):
-        refused(words, budget.make, {**fake_energy.record(), "rung": rung})
+        holds(budget.impossible(parts[name]._replace(seconds=seconds), 132, pace), words)
 
 
-def test_error(_):
-    """The error of the watts has the scatter of the counter's steps and the time between looks."""
-    steady = fake_energy.edges_of(700.0)
-    small = budget.watts_error(steady)
-    require(0 < small < 0.5, small)
-    restless = [joules + 15 * (i % 7 == 0) for i, joules in enumerate(steady["joules"])]
-    slow = [time - 0.02 for time in steady["before"]]
-    for worse in ({"joules": restless}, {"before": slow}):
-        require(budget.watts_error({**steady, **worse}) > 5 * small, worse)
+# --- the runner -----------------------------------------------------------------------------------
 
-
-# --- the record -----------------------------------------------------------------------------
-
-# What is edited -> the field that the error names.
-EDITS = (
-    (("rung",), "twelve", "rung"),
-    (("parts", 1, "part"), "rung", "parts: one stands there twice"),
-    (("parts", 1, "watts"), 650.0, "parts[1].watts"),
-    (("parts", 1, "watts_error"), 0.0, "parts[1].watts_error"),
-    (("parts", 1, "joules"), 1.0, "parts[1].joules"),
-    (("parts", 1, "joules"), None, "parts[1].joules"),
-    (("parts", 1, "seconds"), 1e-3, "parts[1].joules"),
-    (("parts", 1, "tensor_core_share"), 0.5, "parts[1].tensor_core_share"),
-    (("parts", 1, "tensor_core_share"), None, "parts[1].tensor_core_share"),
-    (("parts", 1, "counts", "flop"), 1.0, "parts[1].tensor_core_share"),
-    (("parts", 1, "edges", "joules", 3), 0.0, "parts[1].edges"),
-    (("parts", 1, "edges", "after"), [1.0, 2.0], "parts[1].edges"),
-    (("problem", "m"), 4096, "counts.flop"),
-    (("problem", "m"), 7600, "counts.flop"),
-    (("parts", 2, "counts", "flop"), 1.1e12, "parts[2].tensor_core_share"),
-)
-
-
-def test_record(folder):
-    """A record comes through writing and reading; an edited one is refused, and the field named; so is
-    a part that multiplies less than the others, whose tiles are all whole over D's edge, or that is
-    faster than its work allows."""
-    path = Path(folder) / "energy.json"
-    for rung in ("v16", "v14"):
-        record = fake_energy.record(rung=rung)
-        recorded.write_json(path, record)
-        same(recorded.load_record(path), record)
-
-    def refuse(record, words):
-        path.write_text(json.dumps(record))
-        refused(words, recorded.load_record, path)
-
-    for (*way, last), value, named in EDITS:
-        edited = inner = copy.deepcopy(record)
-        for key in way:
-            inner = inner[key]
-        inner[last] = value
-        refuse(edited, named)
-    record = fake_energy.record(rung="v16")
-    part = part_in(record, "multiply-n40")
-    part["counts"]["flop"] /= fake_energy.PADDED["v16"]
-    part["tensor_core_share"] /= fake_energy.PADDED["v16"]
-    refuse(record, "as before")
-    record = fake_energy.record()
-    part = part_in(record, "multiply")
-    part.update(seconds=part["seconds"] / 8, joules=part["joules"] / 8)
-    part["tensor_core_share"] *= 8
-    refuse(record, "seconds: impossible")
-
-
-def test_blocks(folder):
-    """The page's tables show a rung's newest whole run, and say so where none is recorded."""
-    words = [("energy", table, "v14") for table in ("budget", "parts", "counts")]
-    for one in words:
-        same(note_blocks.lines_of(readings.Library(folder), one), ["Not recorded yet."])
-    for name, without, rung in (("old", "waiting", "v14"), ("new", "", "v14"), ("v16", "", "v16")):
-        record = fake_energy.record(without, rung=rung)
-        recorded.write_json(Path(folder) / f"{name}.json", record)
-    for one in words:
-        library = readings.Library(folder)
-        require(note_blocks.lines_of(library, one) != ["Not recorded yet."], one)
-        same([record["rung"] for record in library.used], ["v14"])
-        require("Energy: the parts of v1" in shapes_table.sources(library.used)[0], one)
-    for one in (("joules", "v14"), ("budget",), ("picture", "v14")):
-        refused("write energy budget", note_blocks.lines_of, library, ("energy", *one))
-
-
-# --- the runner -----------------------------------------------------------------------------
-
-# A fake ncu: it says what it counts of a part, unless it may not.
+# A fake ncu: runs the program, and says what it counts of a part, unless it may not.
 NCU = """
-import sys
-
+import subprocess, sys
 if sys.argv[1:] == ["--version"]:
-    print("Version 1.2.3")
-    sys.exit(0)
-part = sys.argv[sys.argv.index("--part") + 1]
-if part == "loads-l2" or "--launches" not in sys.argv or "--json" in sys.argv:
-    print("==ERROR== no permission to count " + part)
-    sys.exit(1)
+    sys.exit(print("Version 1.2.3"))
+command = sys.argv[sys.argv.index("--metrics") + 2 :]
+part = NAMES[int(command[command.index("--kernel") + 1]) - 1]
+if part != "whole" or command[command.index("--protocol") + 1] != "none":
+    sys.exit(print("==ERROR== no permission to count " + part) or 1)
+subprocess.run(command, check=True)
 names = sys.argv[sys.argv.index("--metrics") + 1].split(",")
-print("parts says something")
 for row in (["ID", "Kernel Name", *names], ["", "", "sector", "byte", "byte"]):
     print(",".join('"' + word + '"' for word in row))
-print('"0","part_kernel(int)","1,000,000","64,000,000","' + ("" if BLANK == part else "5") + '"')
+print('"0","void <unnamed>::part_kernel<1, 2>(int)","1,000,000","64,000,000","5"')
 """
 
 PROGRAM = """
-import json, sys, time
-sys.path.insert(0, HERE)
-from tools import fake_energy
-if sys.argv[1:] == ["--list"]:
-    for name in fake_energy.NAMES:
-        paced = fake_energy.part_of(name)["pace"] is not None
-        print(name, "paced" if paced else "", name, sep="\\t")
-    sys.exit(0)
+import json, os, sys, time
+if sys.argv[1] == "--explain":
+    sys.exit(print("\\n".join(f"{i}\\t{name}\\tit is {name}" for i, name in enumerate(ROWS, 1))))
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-name = options["--part"]
-what = BROKEN.get(name, "")
-if what == "hangs":
+name = list(ROWS)[int(options["--kernel"]) - 1]
+row, how = ROWS[name], BROKEN.get(name, "")
+if how == "hangs":
     time.sleep(60)
-if what == "fails":
-    print("WRONG      " + name + ": 3 elements of D are not what they have to be")
-    sys.exit(1)
-if what == "cannot":
-    print("parts: cannot run here", file=sys.stderr)
-    sys.exit(77)
-part = fake_energy.part_of(name)
-if part["pace"] is not None:
-    part["pace"] = float(options["--pace"])
-if what == "too fast":
-    part["seconds"] /= 8
-if what == "other commit":
-    part["commit"] = "fffffff"
-with open(options["--json"], "w") as file:
-    file.write(json.dumps(part)[: 100 if what == "cut" else None])
+if how == "cannot":
+    sys.exit(print("v16-parts: cannot run here", file=sys.stderr) or 77)
+if how == "fails" or name in PACED and not os.environ["ENERGY_PACE_SECONDS"]:
+    sys.exit(print("v16-parts: say how long", file=sys.stderr) or 1)
+if how == "too fast":
+    row["timed"]["step"]["seconds"] = [1e-4]
+if how == "no counter":
+    del row["timed"]["step"]["joules"]
+with open(options["--json"], "w") as stream:
+    json.dump(row, stream)
 """
 
 
-def run(folder, broken, *arguments, blank=""):
-    """The runner over a made-up program and ncu: (its result, what it recorded or None)."""
-    program, out, ncu = (Path(folder) / name for name in ("parts", "out.json", "ncu"))
-    fake_rungs.write_program(ncu, NCU, BLANK=blank)
-    fake_rungs.write_program(program, PROGRAM, HERE=str(ROOT / "tests"), BROKEN=broken)
+def measure(folder, broken, *arguments):
+    """The runner over a made-up program and ncu: (its result, the runs that it recorded)."""
+    program, out, ncu = (Path(folder) / name for name in ("energy/parts", "out.jsonl", "ncu"))
+    program.parent.mkdir(exist_ok=True)
+    rows = {name: fake_energy.row(name) for name in fake_energy.names()}
+    write_program(ncu, NCU, NAMES=list(rows))
+    write_program(program, PROGRAM, ROWS=rows, BROKEN=broken, PACED=fake_energy.PACED)
     out.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "bench.energy.measure", "--program", program, "--out", out]
-    command += ["--nvidia-smi", "/nowhere", "--ncu", ncu, *arguments]
-    result = fake_rungs.run(*command)
+    command = [sys.executable, "-m", "bench.energy.measure", "--build", folder, "--out", out]
+    result = run(*command, "--ncu", ncu, *arguments)
     require("Traceback" not in result.stderr, result.stderr)
-    return result, recorded.load_record(out) if out.exists() else None
+    return result, results.load(out) if out.exists() else []
 
 
 def test_run(folder):
-    """All parts are recorded in order, the paced ones as long as the whole; the budget is printed."""
-    result, record = run(folder, {})
-    same((result.returncode, record["kind"], record["rung"]), (0, "energy", "v14"))
-    same([part["part"] for part in record["parts"]], list(fake_energy.NAMES))
-    paces = {part["pace"] for part in record["parts"] if part["pace"]}
-    same(paces, {fake_energy.SECONDS})
-    holds(result.stdout, "tensor cores", "not attributed")
-    same(len(result.stderr.splitlines()), len(fake_energy.NAMES) + 3)
-
-
-def test_counts(folder):
-    """What ncu counts is recorded in bytes; a part that it does not count does not fail the run."""
-    parts = ("--parts", "whole,loads-l2,loads-l2-apart,one-sm")
-    result, record = run(folder, {}, *parts, blank="loads-l2-apart")
-    same((result.returncode, record["counted"]["ncu"]), (0, "Version 1.2.3"))
-    whole, merged, apart = record["counted"]["parts"]
-    counted = {"l2_bytes": 32000000, "sm_bytes": 64000000, "dram_read_bytes": 5}
-    same(whole, {"part": "whole", **counted})
-    holds(merged["failed"], "no permission to count loads-l2")
-    same(apart["failed"], "ncu does not say dram__bytes_read.sum")
-    same(note_blocks.counted_rows(record)[1], ["whole", "0.03", "0.06", "0.00"])
-    same(run(folder, {}, "--parts", "one-sm,idle")[1]["counted"], None)
-
-
-# With which options, and of each part that fails how it is broken, if it is, and what is said of it.
-FAILING = (
-    (
-        ("--timeout", 2),
-        {
-            "no-store": ("fails", "3 elements of D"),
-            "no-dram": ("hangs", "not finished after 2 s"),
-            "no-loads": ("cut", "cut short"),
-            "loads": ("other commit", "its commit differs"),
-        },
-    ),
-    (
-        (),
-        {
-            "no-store": ("too fast", "tensor cores' peak it needs 1.5064 ms at 1.350"),
-            "loads-l2": ("too fast", "its pace is 1.6000 ms"),
-            "multiply-half": ("too fast", "tensor cores' peak it needs 2.0857 ms at 1.950"),
-        },
-    ),
-    (
-        (),
-        dict.fromkeys(("whole", "rung"), ("fails", "3 elements of D"))
-        | dict.fromkeys(fake_energy.PACED, ("", "as long as the whole, which was not measured")),
-    ),
-    (
-        ("--timeout", 50, "--deadline", 4),
-        {"whole": ("hangs", "not finished after")}
-        | dict.fromkeys(fake_energy.NAMES[2:], ("", "no time left of 4 s")),
-    ),
-)
+    """All parts are recorded in order, pass by pass, the paced ones as long as the whole; the budget is
+    printed. What ncu counts is recorded; a part that it does not count does not fail the run."""
+    result, (parts,) = measure(folder, {})
+    same(result.returncode, 0)
+    rows = parts.rows["v16-parts"]
+    same([row["part"] for row in rows], [*2 * [*fake_energy.names()], "whole"])
+    same(rows[0]["what"], "it is whole")
+    holds(result.stdout, "tensor cores", "not attributed", "recorded in")
+    holds(result.stderr, "34 processes", "no permission to count loads-l2")
+    same(rows[-1]["ncu"], "Version 1.2.3")
+    ((name, counts),) = budget.counts_of(parts).items()
+    same((name, *counts.values()), ("whole", 1000000, 64000000, 5))
 
 
 def test_failing(folder):
-    """A part that fails, hangs, writes nonsense or is too fast does not take the others along; paced
-    ones need the whole; what hangs is stopped at its timeout, or at the deadline if that is sooner."""
-    for arguments, parts in FAILING:
-        began = time.monotonic()
-        result, record = run(folder, {name: how for name, (how, _) in parts.items()}, *arguments)
-        require(time.monotonic() - began < 30, "it waited for what hangs")
-        failed = {part["part"]: part["failed"] for part in record["parts"] if "failed" in part}
-        same((result.returncode, set(failed)), (1, set(parts)))
-        for name, (_, words) in parts.items():
-            holds(failed[name], words)
-        holds(result.stdout, "no budget without the parts")
-
-
-def test_limits(_):
-    """Without the tensor cores' peak what a part loads says how fast it can be."""
-    same(budget.impossible(fake_energy.part_of("multiply-half"), 132, None), None)
-    loads = {**fake_energy.part_of("loads"), "pace": None, "seconds": 0.3e-3}
-    holds(budget.impossible(loads, 132, None), "what it loads")
-
-
-def test_nothing(folder):
-    """Where nothing can run, nothing is written: 77, or 2 for bad usage, with one line."""
-    for status, broken, arguments in (
-        (77, dict.fromkeys(fake_energy.NAMES, "cannot"), ()),
-        (2, {}, ("--parts", "nonsense")),
-        (2, {}, ("--program", Path(folder) / "missing")),
-        (2, {}, ("--ncu", Path(folder) / "missing")),
-        (1, dict.fromkeys(fake_energy.NAMES, "fails"), ()),
+    """A part that fails, hangs or is too fast is named and does not take the others along; paced ones
+    need the whole; where nothing can run, nothing is written."""
+    broken = {
+        "no-store": "fails",
+        "no-dram": "hangs",
+        "multiply": "too fast",
+        "loads": "no counter",
+    }
+    once = ("--timeout", 2, "--passes", 1)
+    result, (parts,) = measure(folder, broken, *once)
+    found = [row["part"] for row in parts.rows["v16-parts"]]
+    same((result.returncode, set(fake_energy.names()) - set(found)), (1, set(broken)))
+    for words in ("say how long", "after 2 s", "multiply: FAILED: impossible", "cannot be read"):
+        holds(result.stderr, words)
+    holds(result.stdout, "no budget without the parts no-store, no-dram, multiply, loads")
+    result, (parts,) = measure(folder, {"whole": "fails"}, *once)
+    found = [row["part"] for row in parts.rows["v16-parts"]]
+    same(set(fake_energy.names()) - set(found), {"whole", *fake_energy.PACED})
+    for status, arguments in (
+        (77, ("--steps", "whole,idle")),
+        (2, ("--steps", "nonsense")),
+        (2, ("--build", Path(folder) / "missing")),
+        (2, ("--ncu", Path(folder) / "missing")),
     ):
-        result, record = run(folder, broken, *arguments)
-        same((result.returncode, record), (status, None))
+        result, found = measure(folder, {"whole": "cannot"}, *arguments)
+        same((result.returncode, found), (status, []))
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def test_parts(folder):
+    """On the emulator every part ends, without a hazard, under all policies, and multiplies and moves
+    what the budget takes it to."""
+    program, path = ROOT / "build/tests/energy/parts", Path(folder) / "row.json"
+    os.environ["ENERGY_PACE_SECONDS"] = "1e-6"
+    problem = {"m": 512, "n": 512, "k": 512}  # six tiles, two over D's edge
+    listed = [line.split("\t") for line in run(program, "--explain").stdout.splitlines()]
+    same(
+        {*budget.fitted_of("v16"), *budget.OTHERS, "one-sm", "idle"},
+        {name for _, name, _ in listed},
+    )
+    for number, name, _ in listed:
+        path.unlink(missing_ok=True)
+        result = run(program, "--size", 512, "--kernel", number, "--json", path)
+        require(result.returncode == 0, f"{name}: {result.stderr}")
+        counted = json.loads(path.read_text())["emulator"]["counts"]
+        found = (
+            2 * counted["multiply_adds"],
+            counted["tma_read_bytes"],
+            counted["tma_written_bytes"],
+        )
+        does = budget.amounts("v16", name, problem, sms=4)
+        same((name, *found), (name, does["tensor"], does["l2"], does["store"]))
+        side_by_side = {"multiply-n104": 2, "multiply-n40": 5}.get(name, 1)  # wgmmas of a block
+        same((name, counted["wgmmas"]), (name, side_by_side * 768 if does["tensor"] else 0))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where a GEMM's joules go: a budget from the parts of a recorded energy run.
+"""Where a GEMM's joules go: a budget from the parts of a rung, each of which ran alone for seconds.
 
 Each part does some of what the whole does. What a launch takes is modelled as
 
@@ -13,154 +13,206 @@ relative differences, none of them below 0). The slope is found by the parts tha
 different clocks: on fewer SMs, the power limit leaves a higher one.
 
 The budget is of the whole, as it was measured; what the model does not reach is "not attributed".
-Standard library only.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from operator import mul
+from statistics import mean, median, stdev
 from typing import NamedTuple
 
+from bench import results
+
+PARTS = "-parts"  # v16-parts has the parts of v16 as its kernels
 WHOLE, IDLE, AWAKE = "whole", "idle", "one-sm"
-# Parts that the model has to meet, of every rung. The rung itself is not one: it is what the whole is
-# a copy of.
-COMMON = (
-    *(WHOLE, "whole-three-quarters", "whole-half", "no-store", "no-dram", "no-loads"),
-    *("multiply", "multiply-half", "multiply-a-registers", "loads", "loads-l2", "waiting"),
-)
-# Those with narrower wgmmas: the widths have to divide the rung's tile.
-NARROW = {"v14": ("multiply-n128", "multiply-n64"), "v16": ("multiply-n104", "multiply-n40")}
-BLOCKS = 4  # into which a run is cut, to see how much its watts vary
 SLOPES = [step / 20 for step in range(41)]  # of the voltage, per GHz: 0 to 2, and then finer
 FINER = [step / 400 for step in range(-20, 21)]  # around the best of them
+FLOP_PER_CYCLE = 4096  # dense bf16, of an SM of compute capability 9.0
+# An SM's shared memory has 32 banks of 4 bytes, each of which takes one word a cycle. (CUDA C++
+# Programming Guide: Shared Memory.)
+SHARED_BYTES_PER_CYCLE = 32 * 4
+CLOCK = "ghz"  # in a row
+EARLY = 0.99  # of its pace: the last k-tile is handed over one k-tile before the end
 
 
 class Unsolvable(ValueError):
     """The parts do not determine a budget: which are missing, or why."""
 
 
-# --- what the counter said ------------------------------------------------------------------
+# --- what a part does, by the source: none of it is counted by the hardware -----------------------
 
 
-def watts_of(edges, first=0, last=-1):
-    """Mean watts between two of the counter's steps: the first and the last. A step happened half-way
-    between the look before and the one after."""
-    (begin, low), (end, high) = (
-        ((edges["before"][i] + edges["after"][i]) / 2, edges["joules"][i]) for i in (first, last)
-    )
-    return (high - low) / (end - begin)
+class Does(NamedTuple):
+    """What one launch of a part does."""
+
+    reads_of_a: int | None = 1  # by wgmma, while it reads B once; None: it does not multiply
+    loads: str = "once"  # the ring's stages; "all" of the GEMM, from "few" tiles, or "nothing"
+    exchanges: bool = False  # producer and consumers synchronise for each k-tile
+    stores: bool = False
+    ctas: float = 1.0  # of the CTAs that the whole has
 
 
-def watts_error(edges):
-    """What is not known of watts_of(): the standard error of the means over parts of the run, and when
-    exactly the first and the last step happened. That the counter itself is right is not in it."""
-    before, after, steps = edges["before"], edges["after"], len(edges["joules"]) - 1
-    bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [watts_of(edges, low, high) for low, high in zip(bounds, bounds[1:])]
-    looks = math.hypot(after[0] - before[0], after[-1] - before[-1])
-    seconds = before[-1] + after[-1] - before[0] - after[0]  # twice: so are the looks
-    of_edges = looks / seconds * watts_of(edges)
-    return math.hypot(statistics.stdev(blocks) / math.sqrt(BLOCKS), of_edges)
-
-
-# --- the parts and what they do -------------------------------------------------------------
-
-
-class Term(NamedTuple):
-    """One thing that takes energy."""
-
-    name: str
-    words: str
-    amount: object  # of it in a part: a function of the part
-    scaled: bool = True  # with the square of the voltage
-
-
-def counted(key):
-    """The amount that the source gives for a part."""
-    return lambda part: float(part["counts"][key])
-
-
-def cycles(part):
-    """SM cycles, of the SMs that have a CTA, as a share of all SMs: in billions."""
-    return part["seconds"] * part["sm_clock_ghz"] * part["sm_share"]
-
-
-TERMS = (
-    Term("tensor", "tensor cores", counted("flop")),
-    Term("operands", "shared memory: wgmma's reads", counted("operand_bytes")),
-    Term("l2", "L2 to shared memory", counted("loaded_bytes")),
-    Term("dram", "DRAM: reading A and B", counted("operands_in_dram"), scaled=False),
-    Term("store", "storing D", counted("stored_bytes")),
-    Term("exchange", "barriers of the ring", counted("exchanges")),
-    Term("waiting", "SMs with a CTA, waiting or not", cycles),
-)
-
-
-def good_parts(record):
-    """{name: part} of those that were measured."""
-    return {part["part"]: part for part in record["parts"] if "failed" not in part}
+FITTED = {  # the parts that the model has to meet, of every rung
+    WHOLE: Does(1, "all", True, True),
+    "whole-three-quarters": Does(1, "all", True, True, 0.75),
+    "whole-half": Does(1, "all", True, True, 0.5),
+    "no-store": Does(1, "all", True),
+    "no-dram": Does(1, "few", True),
+    "no-loads": Does(1, "once", True),
+    "multiply": Does(),
+    "multiply-half": Does(ctas=0.5),
+    "multiply-a-registers": Does(0),
+    "loads": Does(None, "all", True),
+    "loads-l2": Does(None, "few", True),
+    "waiting": Does(None, "nothing", True),
+}
+NOTHING = Does(None, "nothing")  # of the rung's
+OTHERS = {"multiply-zeros": Does(), "loads-l2-apart": FITTED["loads-l2"]}
+NARROW = {  # of each rung, those with narrower wgmmas, whose widths have to divide its tile
+    "v14": {"multiply-n128": Does(2), "multiply-n64": Does(4)},
+    "v16": {"multiply-n104": Does(2), "multiply-n40": Does(5)},
+}
+TILES = {"v14": (128, 256, 4), "v16": (256, 200, 3)}  # rows, columns, stages of the ring
+BK, BLOCK, WORD = 64, 64, 2  # columns of a k-tile, rows of a wgmma, bytes of a bf16
+FEW_ROWS, FEW_COLUMNS = 16, 17  # the few tiles
+TERMS = {  # what takes energy
+    "tensor": "tensor cores",
+    "operands": "shared memory: wgmma's reads",
+    "l2": "L2 to shared memory",
+    "dram": "DRAM: reading A and B",
+    "store": "storing D",
+    "exchange": "barriers of the ring",
+    "waiting": "SMs with a CTA, waiting or not",
+}
+UNSCALED = "dram"  # by the voltage of the SMs
 
 
 def fitted_of(rung):
     """The parts of a rung that the model has to meet. Unsolvable for one that was never in parts."""
     if rung not in NARROW:
         raise Unsolvable(f"no budget of {rung}: only {', '.join(NARROW)} are known in parts")
-    return (*COMMON, *NARROW[rung])
+    return {**FITTED, **NARROW[rung]}
 
 
-def require_parts(record):
-    """The measured parts of a run, by their names. Unsolvable unless all that are needed are there."""
-    parts, fitted = good_parts(record), fitted_of(record["rung"])
-    missing = [name for name in (*fitted, IDLE, AWAKE) if name not in parts]
-    if missing:
-        raise Unsolvable(f"no budget without the parts {', '.join(missing)}")
-    unknown = [name for name in fitted if parts[name]["sm_clock_ghz"] is None]
-    if unknown:
-        raise Unsolvable(f"no budget without the clock of {', '.join(unknown)}")
-    return parts
-
-
-# --- what no part can be -------------------------------------------------------------------------
-
-# An SM's shared memory has 32 banks of 4 bytes, each of which takes one word a cycle. (CUDA C++
-# Programming Guide: Shared Memory.)
-SHARED_BYTES_PER_CYCLE = 32 * 4
-EARLY = 0.99  # of its pace: the last k-tile is handed over one k-tile before the end
-
-
-def impossible(part, sms, peak_flop_per_cycle):
-    """Why a part cannot be as it was measured, in words with the numbers: it is faster than its
-    counted work allows, so the compiler left some of it out, or a launch failed. None if it can
-    be; without a clock nobody knows the cycles, and only the pace is looked at."""
-    seconds, clock, pace, counts = (part[k] for k in ("seconds", "sm_clock_ghz", "pace", "counts"))
-    if seconds is None:
-        return None
-    took = f"a launch took {1e3 * seconds:.4f} ms"
-    if pace is not None and seconds < EARLY * pace:
-        return f"{took}, and its pace is {1e3 * pace:.4f} ms"
-    if counts is None or clock is None:
-        return None
-    least = {  # cycles of the SMs that run it
-        "to write to shared memory what it loads": counts["loaded_bytes"]
-        / (SHARED_BYTES_PER_CYCLE * sms)
+def amounts(rung, name, problem, sms):
+    """{term: FLOP, bytes or k-tiles} of a launch of a part, and its share of the CTAs."""
+    does = {**fitted_of(rung), **OTHERS}.get(name, NOTHING)
+    height, width, stages = TILES[rung]
+    m, n = problem["m"], problem["n"]
+    down, across, deep = (math.ceil(problem[x] / y) for x, y in zip("mnk", (height, width, BK)))
+    ctas = math.ceil(down * across / math.ceil(down * across / sms))  # all SMs need as many waves
+    rows_of_few = sum(min(height, m - i % FEW_ROWS * height) for i in range(down))
+    columns_of_few = sum(min(width, n - i % FEW_COLUMNS * width) for i in range(across))
+    loaded = {  # rows of k-tiles; what is beyond the edge of the matrices is not loaded
+        "all": (across * m + down * n) * deep,
+        "few": (across * rows_of_few + down * columns_of_few) * deep,
+        "once": int(ctas * does.ctas) * stages * (height + width),  # the first tiles are whole
+        "nothing": 0,
     }
-    if peak_flop_per_cycle:
-        least["for its multiplications at the tensor cores' peak"] = (
-            counts["flop"] / peak_flop_per_cycle
-        )
-    words = max(least, key=least.get)
-    needed = least[words] / part["sm_share"] / clock * 1e-9
-    if seconds >= needed:
-        return None
-    return (
-        f"{took}, and {words} it needs {1e3 * needed:.4f} ms at {clock:.3f} GHz: it has not done all "
-        "its work"
-    )
+    k_tiles = down * across * deep
+    multiplied = 0 if does.reads_of_a is None else k_tiles  # what is beyond the edge of D, too
+    read = height // BLOCK * ((does.reads_of_a or 0) * BLOCK + width)  # rows of a k-tile
+    return {
+        "tensor": 2 * height * width * BK * multiplied,
+        "operands": read * BK * WORD * multiplied,
+        "l2": loaded[does.loads] * BK * WORD,
+        "dram": int(does.loads == "all"),
+        "store": m * n * WORD * does.stores,
+        "exchange": k_tiles * does.exchanges,
+        "ctas": does.ctas,
+    }
 
 
-# --- the fit --------------------------------------------------------------------------------
+# --- what was measured ----------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """What one launch of a part took."""
+
+    what: str
+    seconds: float
+    watts: float
+    joules: float
+    error: float | None  # of the joules, by their scatter; None if nothing tells
+    ghz: float
+    share: float  # of the tensor cores' cycles
+    amounts: dict  # that it does
+
+
+def is_of_parts(run):
+    """True if a run is of a rung's parts."""
+    return run.protocol == "sustained" and any(name.endswith(PARTS) for name in run.rows)
+
+
+def rung_of(run):
+    """The rung that was taken apart."""
+    return next(iter(run.rows)).removesuffix(PARTS)
+
+
+def parts_of(run):
+    """{name: Part} in the order in which they ran, over all passes."""
+    by_name = {}
+    for row in run.rows[rung_of(run) + PARTS]:
+        if "timed" in row:
+            by_name.setdefault(row["part"], []).append(row)
+    return {name: part_of(run, name, rows) for name, rows in by_name.items()}
+
+
+def counts_of(run):
+    """{part: {metric: what ncu counted of a launch}} of those that were counted."""
+    rows = run.rows[rung_of(run) + PARTS]
+    return {row["part"]: row["counters"] for row in rows if "counters" in row}
+
+
+def part_of(run, name, rows):
+    """A part from its rows."""
+    timed = [row["timed"]["step"] for row in rows]
+    seconds = median(value for one in timed for value in one["seconds"])
+    ghz, joules = median(one[CLOCK] for one in timed), [one["joules"] for one in timed]
+    error = timed[0].get("joules_error")  # of older rows, by the steps of the counter
+    if len(joules) > 1:
+        error = stdev(joules) / math.sqrt(len(joules))
+    does = amounts(rung_of(run), name, run.problem, run.gpu["sms"])
+    does["waiting"] = seconds * ghz * does["ctas"]
+    share = does["tensor"] / (FLOP_PER_CYCLE * run.gpu["sms"] * 1e9 * seconds * ghz)
+    watts = mean(one["watts"] for one in timed)
+    return Part(rows[0]["what"], seconds, watts, mean(joules), error, ghz, share, does)
+
+
+def missing(run):
+    """Why there can be no budget of a run; '' if there can."""
+    parts, fitted = parts_of(run), fitted_of(rung_of(run))
+    if absent := [name for name in (*fitted, IDLE, AWAKE) if name not in parts]:
+        return f"no budget without the parts {', '.join(absent)}"
+    if parts[WHOLE].error is None:
+        return "no budget of one pass: how far joules scatter is unknown"
+    return ""
+
+
+def newest(runs, chosen=False):
+    """{rung: the newest of these runs of its parts} that has all that a budget needs; unless they were
+    chosen, at the usual size on the home GPU."""
+    found = {}
+    for run in sorted(filter(is_of_parts, runs), key=lambda run: run.date):
+        usual = results.slug(run.gpu) == results.HOME and run.shape == (results.SIZE,) * 3
+        if (usual or chosen) and not missing(run):
+            found[rung_of(run)] = run
+    return found
+
+
+def impossible(part, sms, pace=None):
+    """Why a part cannot be as it was measured: it is faster than what it does allows, so the compiler
+    left some of it out, or a launch failed. '' if it can be."""
+    written = part.amounts["l2"] / SHARED_BYTES_PER_CYCLE  # to shared memory
+    cycles = max(written, part.amounts["tensor"] / FLOP_PER_CYCLE) / sms / part.amounts["ctas"]
+    paced = pace and not part.amounts["tensor"]
+    least = max(cycles / part.ghz * 1e-9, EARLY * pace if paced else 0)
+    took = f"a launch took {1e3 * part.seconds:.4f} ms"
+    return f"impossible: {took}, not {1e3 * least:.4f}" if part.seconds < least else ""
+
+
+# --- the fit --------------------------------------------------------------------------------------
 
 
 def dot(one, other):
@@ -169,18 +221,16 @@ def dot(one, other):
 
 
 def solve_linear(matrix, right):
-    """x of matrix x = right, by elimination with pivots. Unsolvable if there is not one x."""
+    """x of matrix x = right, by elimination. The matrix is of sums of squares, with ones on its
+    diagonal: it needs no pivots. Unsolvable if there is not one x."""
     rows = [[*row, value] for row, value in zip(matrix, right)]
-    for column in range(len(rows)):
-        pivot = max(range(column, len(rows)), key=lambda i: abs(rows[i][column]))
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        if abs(rows[column][column]) < 1e-12:
+    for i, row in enumerate(rows):
+        if row[i] < 1e-12:
             raise Unsolvable("the parts do not determine all terms")
-        for i, row in enumerate(rows):
-            if i != column:
-                factor = row[column] / rows[column][column]
-                rows[i] = [a - factor * b for a, b in zip(row, rows[column])]
-    return [row[-1] / row[i] for i, row in enumerate(rows)]
+        row[:] = [value / row[i] for value in row]
+        for other in rows[:i] + rows[i + 1 :]:
+            other[:] = [a - other[i] * b for a, b in zip(other, row)]
+    return [row[-1] for row in rows]
 
 
 def none_below_zero(rows, right):
@@ -188,56 +238,40 @@ def none_below_zero(rows, right):
     none is. The columns are scaled first, so that amounts of any size can stand beside each other."""
     columns = list(zip(*rows))
     scales = [math.hypot(*column) for column in columns]
-    if min(scales) == 0:
-        raise Unsolvable("one of the terms is in none of the parts")
     columns = [[value / scale for value in column] for column, scale in zip(columns, scales)]
-    matrix = [[dot(one, other) for other in columns] for one in columns]
     kept = list(range(len(columns)))
     while True:
-        chosen = [[matrix[i][j] for j in kept] for i in kept]
-        solved = solve_linear(chosen, [dot(columns[i], right) for i in kept])
-        found = {i: value / scales[i] for i, value in zip(kept, solved)}
-        lowest = min(found, key=found.get)
-        if found[lowest] >= 0:
+        chosen = [columns[i] for i in kept]
+        matrix = [[dot(one, other) for other in chosen] for one in chosen]
+        solved = solve_linear(matrix, [dot(column, right) for column in chosen])
+        if min(solved) >= 0:
+            found = {i: value / scales[i] for i, value in zip(kept, solved)}
             return [found.get(i, 0.0) for i in range(len(columns))]
-        kept.remove(lowest)
-
-
-class Fit(NamedTuple):
-    """The model's numbers."""
-
-    slope: float  # of the voltage, per GHz, relative to that at the whole's clock
-    joules: dict  # term -> of all of it in a launch of the whole
-    residuals: dict  # part -> (model - measured) / measured
+        kept.pop(min(range(len(kept)), key=lambda i: solved[i] / scales[kept[i]]))
 
 
 def fit_at(parts, names, slope):
-    """The model that meets those parts best with that slope of the voltage."""
-    whole, base = parts[WHOLE], parts[AWAKE]["watts"]
+    """(the sum of squares, the slope of the voltage, {term: joules of all of it in the whole}) of the
+    model that meets those parts best with that slope."""
+    whole, base = parts[WHOLE], parts[AWAKE].watts
     rows, right = [], []
-    for part in (parts[name] for name in names):
-        square = (1 + slope * (part["sm_clock_ghz"] - whole["sm_clock_ghz"])) ** 2
-        total = part["joules"]
-        rows.append([term.amount(part) * (square if term.scaled else 1) / total for term in TERMS])
-        right.append((total - base * part["seconds"]) / total)
+    for part in map(parts.get, names):
+        square = (1 + slope * (part.ghz - whole.ghz)) ** 2
+        scaled = {term: 1 if term == UNSCALED else square for term in TERMS}
+        rows.append([part.amounts[term] * scaled[term] / part.joules for term in TERMS])
+        right.append(1 - base * part.seconds / part.joules)
     values = none_below_zero(rows, right)
-    joules = {term.name: value * term.amount(whole) for term, value in zip(TERMS, values)}
-    residuals = [dot(row, values) - value for row, value in zip(rows, right)]
-    return Fit(slope, joules, dict(zip(names, residuals)))
+    joules = {term: value * whole.amounts[term] for term, value in zip(TERMS, values)}
+    return sum((dot(row, values) - one) ** 2 for row, one in zip(rows, right)), slope, joules
 
 
 def fit(parts, names):
     """The model that meets those parts best."""
-
-    def best_of(slopes):
-        fits = (fit_at(parts, names, slope) for slope in slopes)
-        return min(fits, key=lambda one: sum(value**2 for value in one.residuals.values()))
-
-    near = best_of(SLOPES).slope
-    return best_of(near + step for step in FINER if near + step >= 0)
+    _, near, _ = min(fit_at(parts, names, slope) for slope in SLOPES)
+    return min(fit_at(parts, names, near + step) for step in FINER if near + step >= 0)
 
 
-# --- the budget -----------------------------------------------------------------------------
+# --- the budget -----------------------------------------------------------------------------------
 
 
 class Entry(NamedTuple):
@@ -249,37 +283,33 @@ class Entry(NamedTuple):
     low: float  # with any one of the parts left out of the fit
     high: float
 
-    def share(self, total):
-        """Of the whole."""
-        return self.joules / total
-
 
 class Budget(NamedTuple):
     """Where the joules of the whole go; the entries' joules add up to them."""
 
     joules: float  # of one launch of the whole
-    error: float  # of them, by the counter's scatter
+    error: float  # of them, by their scatter
+    slope: float  # of the voltage
     entries: list
-    fit: Fit
 
 
-def make(record):
-    """The budget of a recorded run. Unsolvable if the parts do not give one."""
-    parts, fitted = require_parts(record), fitted_of(record["rung"])
+def make(run):
+    """The budget of a run of parts. Unsolvable if they do not give one."""
+    if why := missing(run):
+        raise Unsolvable(why)
+    parts, fitted = parts_of(run), [*fitted_of(rung_of(run))]
     without = [[name for name in fitted if name != out] for out in fitted if out != WHOLE]
     fits = [fit(parts, names) for names in (fitted, *without)]
-    seconds, total = parts[WHOLE]["seconds"], parts[WHOLE]["joules"]
-    idle = parts[IDLE]["watts"] * seconds
-    awake = parts[AWAKE]["watts"] * seconds - idle
-    ways = [one.joules for one in fits]
-    lines = [
-        ("idle", "the GPU with nothing to do", [idle]),
-        ("awake", "awake: one SM has a warp to run", [awake]),
-        *((term.name, term.words, [way[term.name] for way in ways]) for term in TERMS),
-        ("rest", "not attributed", [total - idle - awake - sum(way.values()) for way in ways]),
-    ]
+    whole = parts[WHOLE]
+    idle = parts[IDLE].watts * whole.seconds
+    awake = parts[AWAKE].watts * whole.seconds - idle
+    lines = [("idle", "the GPU with nothing to do", [idle])]
+    lines.append(("awake", "awake: one SM has a warp to run", [awake]))
+    lines += [(term, words, [way[term] for *_, way in fits]) for term, words in TERMS.items()]
+    rest = [whole.joules - idle - awake - sum(way.values()) for *_, way in fits]
+    lines.append(("rest", "not attributed", rest))
     entries = [Entry(name, words, j[0], min(j), max(j)) for name, words, j in lines]
-    return Budget(total, parts[WHOLE]["watts_error"] * seconds, entries, fits[0])
+    return Budget(whole.joules, whole.error, fits[0][1], entries)
 
 
 def rows(made):
@@ -290,7 +320,7 @@ def rows(made):
 
     found = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
     for one in made.entries:
-        share = f"{number(one.share(made.joules), 100)} %"
+        share = f"{number(one.joules / made.joules, 100)} %"
         ends = f"{number(one.low)} to {number(one.high)}"
         found.append([one.words, number(one.joules), share, ends])
     error = f"± {number(made.error)} by the counter's scatter"

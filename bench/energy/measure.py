@@ -1,288 +1,170 @@
 #!/usr/bin/env python3
-"""Measures where the joules of a rung go: runs its parts one by one, and records one JSON.
+"""Measures where the joules of a rung go: runs its parts one by one, and keeps their rows.
 
     make energy
 
-A part is the rung's kernel with some of its work left out; `build/energy/parts --list` names them.
-Each runs for seconds in a process of its own, so that a part that fails, or does not end, does not
-stop the others; the driver's energy counter measures it. Paced parts take as long as the whole did.
-If Nsight Compute (ncu) is installed, it then counts the bytes that a launch of some parts moves: the
+A part is the rung's kernel with some of its work left out; `build/energy/parts --explain` lists them.
+All run once in a pass, each for seconds in a process of its own, and the driver's energy counter
+measures them; how far the passes differ is the error. Paced parts take as long as the whole did. If
+Nsight Compute (ncu) is installed, it then counts the bytes that a launch of some parts moves: the
 source shows what TMA requests, but not how much of it leaves the L2 or comes from DRAM.
-Only Python's standard library is needed. bench/results/README.md describes the file, and
-bench/energy/budget.py makes a budget of it.
+A row is what the program wrote, with the `part` and `what` it is; bench/energy/budget.py makes a budget
+of them.
 
-Exit status: 0 all parts measured, 1 one failed or had no time left, or another process
-uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
+Exit status: 0 all parts measured, 1 one failed, or another process uses the GPU, 2 bad usage, 77 this
+machine cannot run them, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from bench import counters, gpu_users, process, rung_run, selection, tables
+from bench import counters, results, run, shapes
 from bench.energy import budget
-from bench.process import CannotRun, RungFailed
-from bench.records import figures, recorded, schema
-from bench.selection import UsageError
+from bench.ladder import print_aligned
+from bench.run import CannotRun, Entry, Failed, Task, UsageError
 
-PART_SCHEMA = 1
-SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")
-OWN = ("part", "what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz")
-OWN += ("celsius", "counts", "edges")
-PACED_BY = ("whole", "rung")  # the first of them that was measured
+NAME = "v16-parts"
 COUNTED = (budget.WHOLE, "loads-l2", "loads-l2-apart")  # the parts that ncu counts
-METRICS = {  # figure -> (metric, bytes of one)
-    "l2_bytes": ("lts__t_sectors_srcunit_tex.sum", 32),
-    "sm_bytes": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
-    "dram_read_bytes": ("dram__bytes_read.sum", 1),
-}
-NCU_SECONDS = 25  # for all parts
+METRICS = (
+    "lts__t_sectors_srcunit_tex.sum",
+    "l1tex__m_xbar2l1tex_read_bytes.sum",
+    "dram__bytes_read.sum",
+)
+PROCESS_SECONDS, ROUND_SECONDS = 5, 1.3  # about: its start and its first warm-up, and each round
 
 
 def make_parser():
-    """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = process.parser(__doc__)
+    """The options; their names are those of a rung's program wherever both have them."""
+    parser = run.parser(__doc__)
     add = parser.add_argument
-    add("--program", metavar="FILE", type=Path, default=recorded.ROOT / "build/energy/parts")
-    add("--parts", metavar="NAME,...", help="what to run (default: all parts)")
-    add("--size", type=selection.positive, default=8192, metavar="N", help="m = n = k = N")
-    add("--seed", type=selection.unsigned64, default=1)
-    add("--warm-up", type=float, default=0.9, metavar="S", help="seconds before each part")
-    add("--seconds", type=float, default=2.0, metavar="S", help="seconds of each part that count")
-    add("--timeout", type=selection.positive, default=15, metavar="S", help="seconds per process")
-    add("--deadline", type=selection.positive, default=92, metavar="S", help="seconds for all")
-    gpu_users.add_options(add)
-    counters.add_ncu(add)
-    selection.add_results(add)
-    add("--show", metavar="FILE", type=Path, help="print the budget of a recorded run; run nothing")
+    run.add_options(add)
+    add("--passes", type=run.positive, default=2, help="times over the parts (default 2)")
+    add("--rounds", type=run.positive, default=2, help="rounds per process (default 2)")
+    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
     return parser
 
 
-def list_parts(options):
-    """[(name, whether it is paced)], in order. UsageError if there is no program."""
-    if not selection.is_program(options.program):
-        raise UsageError(f"{options.program} is not built: make build/energy/parts")
-    status, output, errors = process.execute([str(options.program), "--list"], options.timeout)
-    if status != 0:
-        raise UsageError(f"{options.program} --list: {process.complaint(output, errors)}")
+def list_parts(program, options):
+    """{part: (its number as a kernel, what it is)} of those that --steps names, or all."""
+    if not os.access(program, os.X_OK):
+        raise UsageError(f"{program} is not built: make build/energy/parts")
+    command = [program, "--explain", "--device", options.device]
+    status, output, errors = run.execute(list(map(str, command)), options.timeout)
+    if status:
+        failure = CannotRun if status == run.CANNOT_RUN_HERE else Failed
+        raise failure(run.complaint(output, errors))
     lines = [line.split("\t") for line in output.splitlines()]
-    found = {name: paced == "paced" for name, paced, _ in lines}
-    wanted = options.parts.split(",") if options.parts else found
-    unknown = sorted(set(wanted) - set(found))
-    if unknown:
-        raise UsageError(f"--parts: there is no part {', '.join(unknown)}")
-    return [(name, paced) for name, paced in found.items() if name in wanted]
+    found = {name: (int(number), what) for number, name, what in lines}
+    wanted = options.steps.split(",") if options.steps else found
+    if unknown := sorted(set(wanted) - set(found)):
+        raise UsageError(f"--steps: there is no part {', '.join(unknown)}")
+    return {name: one for name, one in found.items() if name in wanted}
 
 
-# --- a part ---------------------------------------------------------------------------------
+class Parts:
+    """The processes of the parts, and what came of them. An entry's label is its part."""
 
+    def __init__(self, options, parts, folder):
+        self.options, self.parts = options, parts
+        self.json = Path(folder) / "row.json"
+        self.runner = run.Runner()
+        self.file = run.File(options, self.runner.progress.note)
+        self.pace, self.failed = None, False
 
-def command_of(options, name, pace, more):
-    """The command line of one part, with more options."""
-    asked = {"--size": options.size, "--seed": options.seed, "--device": options.device}
-    return rung_run.words_of(options.program, {"--part": name, **asked, "--pace": pace, **more})
+    def command_of(self, entry, protocol):
+        """The command line of a part. Paced ones take as long as the whole, which comes first."""
+        os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
+        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol}
+        own.update({"--device": self.options.device, "--json": self.json})
+        own["--rounds"] = self.options.rounds if protocol == entry.task.protocol else None
+        asked = run.problem_words(self.options, entry.task.shape)
+        return run.words_of(entry.path, {**asked, **own})
 
+    def start(self, entry):
+        """Starts a part."""
+        self.json.unlink(missing_ok=True)
+        return run.Process(self.command_of(entry, entry.task.protocol), self.options.timeout)
 
-def run_part(options, name, pace, folder, left):
-    """Runs one part, for as many seconds as are left at most: its JSON. RungFailed or CannotRun."""
-    json_path = folder / f"{name}.json"
-    times = {"--warm-up": options.warm_up, "--seconds": options.seconds, "--json": json_path}
-    command = command_of(options, name, pace, times)
-    status, output, errors = process.execute(command, min(options.timeout, round(left, 1)))
-    if status == process.CANNOT_RUN_HERE:
-        raise CannotRun(process.complaint(output, errors))
-    if status != 0:
-        raise RungFailed(process.explain(status, output, errors))
+    def named(self, entry, row):
+        """The row of a part, with its name."""
+        return {**row, "part": entry.label, "what": self.parts[entry.label][1]}
 
-    def check(run):
-        asked = ("energy part", PART_SCHEMA, name, options.size, options.seed)
-        problem = run["problem"]
-        if (run["kind"], run["schema"], run["part"], problem["m"], problem["seed"]) != asked:
-            raise ValueError(f"it is of {run['kind']} {run['part']}, not of {name}")
-
-    return rung_run.written(json_path, check)
-
-
-def words_of(entry):
-    """A part in a few words, for the log."""
-    if "failed" in entry:
-        return f"FAILED: {entry['failed']}"
-    known = (
-        (entry["joules"], ".4f", 1, "J"),
-        (entry["seconds"], ".4f", 1e3, "ms"),
-        (entry["sm_clock_ghz"], ".3f", 1, "GHz"),
-    )
-    words = [f"{value * scale:{form}} {unit}" for value, form, scale, unit in known if value]
-    return ", ".join([f"{entry['watts']:.1f} W (+- {entry['watts_error']:.1f})", *words])
-
-
-# --- all parts ------------------------------------------------------------------------------
-
-
-def new_record():
-    """A record without parts."""
-    return {
-        "schema": schema.SCHEMAS["energy"],
-        "kind": "energy",
-        **dict.fromkeys(SHARED),  # known with the first part
-        "date": recorded.now(),
-        "interrupted": False,
-        "gpu_processes": None,  # known at the end
-        "parts": [],
-        "counted": None,
-    }
-
-
-def add(record, run):
-    """Keeps a part that belongs to the others. RungFailed if it does not."""
-    first = record["rung"] is None
-    for key in SHARED:
-        if run[key] != record[key] and not first:
-            raise RungFailed(f"its {key} differs from that of the parts before")
-    why = budget.impossible(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
-    if why:
-        raise RungFailed(f"impossible: {why}")
-    record.update({key: run[key] for key in SHARED})
-    made = figures.of_part(run, run["peak_flop_per_cycle"])
-    record["parts"].append({**{key: run[key] for key in OWN}, **made})
-
-
-def pace_of(record, paced):
-    """How long a part that is paced is to take; None if it isn't. RungFailed if it isn't known."""
-    good = budget.good_parts(record)
-    seconds = [good[name]["seconds"] for name in PACED_BY if name in good]
-    if paced and not seconds:
-        raise RungFailed("it takes as long as the whole, which was not measured")
-    return seconds[0] if paced else None
-
-
-def run_parts(options, parts, record, folder):
-    """All parts in order, as long as there is time. A line for each. CannotRun if already the very
-    first part says so."""
-    began = time.monotonic()
-    for number, (name, paced) in enumerate(parts, 1):
-        start = time.monotonic()
-        left = options.deadline - (start - began)
+    def finish(self, entry, process):
+        """Keeps the row of a part, and says in words what it took. 77 of the very first one ends all."""
         try:
-            if left < options.warm_up + options.seconds:
-                raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
-            add(record, run_part(options, name, pace_of(record, paced), folder, left))
-        except RungFailed as error:
-            if isinstance(error, CannotRun) and record["rung"] is None:
+            row = self.named(entry, run.row_of(entry.name, process, self.json))
+            if not {"joules", budget.CLOCK} <= row["timed"]["step"].keys():
+                raise Failed("this GPU's energy or clock cannot be read")
+            one = results.Run(row["context"])
+            one.add(row)
+            part = budget.parts_of(one)[entry.label]
+            pace = None if entry.label == budget.IDLE else self.pace
+            if why := budget.impossible(part, one.gpu["sms"], pace):
+                raise Failed(why)
+            self.file.add(row, entry)
+        except Failed as error:
+            if isinstance(error, CannotRun) and not self.file.rows:
                 raise
-            record["parts"].append({"part": name, "failed": error.recorded()})
-        now = time.monotonic()
-        taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
-        words = f"{number}/{len(parts)} {name}: {words_of(record['parts'][-1])} {taken}"
-        print(words, file=sys.stderr, flush=True)
+            self.failed = True
+            return f"FAILED: {error}", False
+        if entry.label == budget.WHOLE:
+            self.pace = part.seconds
+        took = f"{part.joules:.4f} J in {1e3 * part.seconds:.4f} ms"
+        return f"{took}: {part.watts:.1f} W at {part.ghz:.3f} GHz", False
 
-
-def count_part(ncu, command, left):
-    """What ncu counts of one launch, whose energy means nothing: {figure: bytes}."""
-    if left <= 0:
-        raise RungFailed(f"no time left of {NCU_SECONDS} s")
-    metrics = [name for name, _ in METRICS.values()]
-    kernels = ["-k", "regex:part_kernel", "-c", "1"]  # the check of D launches it again
-    _, columns = counters.under_ncu(ncu, kernels, metrics, command, left)[-1]
-    found = {name: counters.number(columns.get(name, "")) for name in metrics}
-    missing = [name for name, value in found.items() if value is None]
-    if missing:
-        raise RungFailed(f"ncu does not say {', '.join(missing)}")
-    return {figure: found[name] * scale for figure, (name, scale) in METRICS.items()}
-
-
-def count(options, parts, record):
-    """Has ncu, where it is installed, count some of the parts that were measured. A line for each."""
-    try:
-        ncu = counters.find_ncu(options.ncu)
-    except CannotRun:
-        return
-    end = time.monotonic() + NCU_SECONDS
-    entries = []
-    for name, paced in parts:
-        if name not in COUNTED or name not in budget.good_parts(record):
-            continue
-        command = command_of(options, name, pace_of(record, paced), {"--launches": 1})
+    def count(self, ncu, entry):
+        """Has ncu count one launch of a part, whose energy then means nothing: a row of its own."""
+        chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
         try:
-            found = count_part(ncu, command, end - time.monotonic())
-        except RungFailed as error:
-            found = {"failed": error.recorded()}
-        entries.append({"part": name, **found})
-        words = ", ".join(f"{key} {value}" for key, value in found.items())
-        print(f"ncu: {name}: {words}", file=sys.stderr, flush=True)
-    if entries:
-        record["counted"] = {"ncu": counters.version_of(ncu), "parts": entries}
+            launches = counters.under_ncu(ncu, chosen, METRICS, command, self.options.timeout)
+            found = {name: counters.number(launches[-1][1].get(name, "")) for name in METRICS}
+            if None in found.values():
+                raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
+            row = {"step": entry.name, "counters": found, "ncu": counters.version_of(ncu)}
+            row["context"] = self.file.first["context"]
+            self.file.append(self.named(entry, row), entry.task)
+        except Failed as error:
+            found = f"not counted: {error}"
+        self.runner.progress.note(f"ncu: {entry.label}: {found}")
 
-
-def measure(options, parts):
-    """The record of what was measured, also after a Ctrl-C."""
-    record = new_record()
-    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-        try:
-            run_parts(options, parts, record, Path(folder))
-            count(options, parts, record)
-        except KeyboardInterrupt:
-            record["interrupted"] = True
-            print("interrupted: keeping the parts that are finished", file=sys.stderr)
-    return record
-
-
-# --- the file -------------------------------------------------------------------------------
-
-
-def show(record):
-    """Prints the budget, if the parts give one."""
-    try:
-        made = budget.make(record)
-    except budget.Unsolvable as error:
-        print(f"energy: {error}")
-        return
-    tables.print_aligned(budget.rows(made))
-    worst = max(made.fit.residuals.items(), key=lambda pair: abs(pair[1]))
-    print(
-        f"voltage: {made.fit.slope:.3f} per GHz; largest error: {worst[0]}, {100 * worst[1]:+.1f} %"
-    )
-
-
-def report(options, record):
-    """Writes and prints what there is; returns the exit status."""
-    if record["rung"] is None:
-        print("energy: no part has a result; nothing is written", file=sys.stderr)
-    else:
-        words = f"{recorded.shape_text(record)}-energy"
-        path = recorded.write_new(options.out, record, words)
-        print(f"recorded in {path}")
-        show(record if recorded.is_written_to(path) else recorded.load_record(path))
-    if record["interrupted"]:
-        return process.INTERRUPTED
-    return 1 if len(budget.good_parts(record)) < len(record["parts"]) else 0
+    def report(self):
+        """Prints the budget, if the parts give one; returns the exit status."""
+        for measured in filter(budget.is_of_parts, self.file.runs()):
+            try:
+                print_aligned(budget.rows(budget.make(measured)))
+            except budget.Unsolvable as error:
+                print(f"energy: {error}")
+        if self.file.path:
+            print(f"recorded in {self.file.path}")
+        return run.INTERRUPTED if self.runner.interrupted else int(self.failed)
 
 
 def energy_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    if options.show:
-        show(recorded.load_record(options.show))
-        return 0
-    if options.warm_up <= 0 or options.seconds <= 0:
-        raise UsageError("--warm-up and --seconds: give numbers above 0")
-    selection.check_destination(options.out)
-    if options.ncu:
-        counters.find_ncu(options.ncu)
-    parts = list_parts(options)
-    process.catch_signals()
-    users = gpu_users.Users(options)
-    users.refuse()
-    record = measure(options, parts)
-    users.look()
-    process.ignore_signals()
-    record["gpu_processes"] = users.record()
-    return report(options, record)
+    run.check_destination(options.out)
+    program = (options.build or [results.ROOT / "build"])[-1] / "energy" / "parts"
+    task = Task("v", "sustained", shapes.of_options(options, "v"), ((NAME, program),))
+    try:
+        ncu = counters.find_ncu(options.ncu)
+    except CannotRun:
+        ncu = None
+    parts = list_parts(program, options)
+    plan = [Entry(task, NAME, program, one, i) for i in range(options.passes) for one in parts]
+    seconds = len(plan) * (PROCESS_SECONDS + options.rounds * ROUND_SECONDS)
+    print(f"energy: {len(plan)} processes, about {run.clock(seconds)}", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
+        found = Parts(options, parts, folder)
+        found.runner.run(plan, found.start, found.finish)
+        for entry in plan[: len(parts)]:
+            if ncu and entry.label in COUNTED and found.pace and not found.runner.interrupted:
+                found.count(ncu, entry)
+    return found.report()
 
 
 if __name__ == "__main__":
-    statuses = {RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
-    process.run_as("energy", energy_main, statuses)
+    run.run_as("energy", energy_main)

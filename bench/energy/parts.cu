@@ -1,91 +1,39 @@
-// v16's kernel with switches. With all of them on it is that rung, line by line; each part leaves
-// one thing out, at compile time, so that the switches cost nothing. Only the sums have to stay:
-// see read_sums().
-#include "energy/parts.h"
+// v16's kernel in parts, each with less of its work, chosen at compile time, so that the choice
+// costs nothing. What no part leaves out is v16's own: its file is included as it is, and its main
+// is never called. The parts are the kernels of one step, which the harness launches and times as a
+// rung's.
+#define main rung_main
+#include "../../steps/v16_tall_tile.cu"
+#undef main
 
 #include <algorithm>
-#include <vector>
+#include <iterator>
+#include <stdio.h>
+#include <stdlib.h>
 
-#include "device/launch.cuh"
-#include "device/mbarrier.cuh"
-#include "device/named_barrier.cuh"
-#include "device/registers.cuh"
-#include "device/stmatrix.cuh"
-#include "device/tile_schedule.h"
-#include "device/tma.cuh"
-#include "device/wgmma.cuh"
 #include "energy/device.cuh"
 
 namespace {
 
-constexpr int BM = 256;
-constexpr int BN = 200;
-constexpr int BK = 64;
-constexpr int STAGES = 3;
-constexpr int CONSUMERS = 2;
-constexpr int GROUP = 8; // rows of tiles in a group of the schedule
-constexpr int WM = 64;   // rows of a wgmma
-constexpr int MMA_K = 16;
-constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
 // A wave of 132 CTAs has 16.5 columns of tiles and the rows of one group, or of two where one ends.
 // These few tiles are 15 MiB of A and B: each half of the L2 can hold them.
 constexpr int FEW_ROWS = 2 * GROUP;
 constexpr int FEW_COLUMNS = 17;
 constexpr int FEW_K_TILES = 16;
-enum { STAGING_BARRIER = 1 };
-static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
-static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
-// What the producer loads.
-enum class Loads {
-    NOTHING,   // stages are handed over empty
+// What the producer loads. All but KEPT: producer and consumers synchronise for each k-tile.
+enum Loads {
+    NO_LOADS,  // stages are handed over empty
+    KEPT,      // each stage once; no consumer hands it back
     ONCE,      // each stage once; from then on it is handed over as it is
     FEW,       // always from the same few tiles, as often shared as in the GEMM: the L2 has them
     FEW_APART, // the same, but each CTA's requests reach the L2
     ALL        // the GEMM's
 };
 
-__host__ __device__ constexpr bool is_few(Loads loads) {
-    return loads == Loads::FEW || loads == Loads::FEW_APART;
-}
-
-// How the consumers multiply. With fewer columns per instruction A is read more often.
-enum class Multiply { NOTHING, N200, N104, N40, A_IN_REGISTERS };
-
-struct Switches {
-    Loads loads;
-    Multiply multiply;
-    bool exchange; // producer and consumers synchronise for each k-tile
-    bool store;    // D is written
-    bool paced;    // the producer hands over no stage before its time
-};
-
-// Each part's switches, as a type: nvcc cannot name a kernel by a structure's value.
-template <Loads LOADS, Multiply MULTIPLY, bool EXCHANGE, bool STORE, bool PACED>
-struct Part {
-    static constexpr Switches SWITCHES = {LOADS, MULTIPLY, EXCHANGE, STORE, PACED};
-};
-struct Whole : Part<Loads::ALL, Multiply::N200, true, true, false> {};
-struct NoStore : Part<Loads::ALL, Multiply::N200, true, false, false> {};
-struct NoDram : Part<Loads::FEW, Multiply::N200, true, false, false> {};
-struct NoLoads : Part<Loads::ONCE, Multiply::N200, true, false, false> {};
-struct MultiplyAlone : Part<Loads::ONCE, Multiply::N200, false, false, false> {};
-struct MultiplyN104 : Part<Loads::ONCE, Multiply::N104, false, false, false> {};
-struct MultiplyN40 : Part<Loads::ONCE, Multiply::N40, false, false, false> {};
-struct MultiplyARegisters : Part<Loads::ONCE, Multiply::A_IN_REGISTERS, false, false, false> {};
-struct LoadsPaced : Part<Loads::ALL, Multiply::NOTHING, true, false, true> {};
-struct LoadsL2 : Part<Loads::FEW, Multiply::NOTHING, true, false, true> {};
-struct LoadsL2Apart : Part<Loads::FEW_APART, Multiply::NOTHING, true, false, true> {};
-struct Waiting : Part<Loads::NOTHING, Multiply::NOTHING, true, false, true> {};
-
-struct SharedStorage {
-    alignas(1024) bf16 a[STAGES][BM * BK];
-    alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * BN];
-    uint64_t full[STAGES];
-    uint64_t empty[STAGES];
-};
+// How the consumers multiply. With fewer columns per instruction A is read more often. Without
+// wgmmas the producer hands over no stage before its time: the part is paced.
+enum Multiply { NO_WGMMAS, N200, N104, N40, A_IN_REGISTERS };
 
 // Where the CTA is in the ring.
 struct Place {
@@ -98,15 +46,6 @@ struct Place {
     }
 };
 
-// The pace of a CTA: it hands over k-tile i at begin + i * picoseconds.
-struct Pace {
-    uint64_t begin;
-    uint64_t picoseconds; // of a k-tile
-    uint64_t k_tiles = 0; // handed over so far
-
-    DEVICE void next() { wait_until(begin + k_tiles++ * picoseconds / 1000); }
-};
-
 // What both sides of the ring need to know.
 struct Work {
     const scheduled_tile *order;
@@ -116,87 +55,67 @@ struct Work {
     float *nowhere;       // always null, which only the host knows
 };
 
-// The tile whose operands a CTA loads in place of its own: CTAs share them as in the GEMM.
-__host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
-    tile.m %= FEW_ROWS;
-    tile.n %= FEW_COLUMNS;
-    return tile;
-}
-
-// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
-// evicted first. Both kinds of requests merge on their way.
-template <Loads LOADS>
-DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
-                         bool again) {
-    if (LOADS == Loads::FEW_APART)
-        tma_load_2d_hint(tile, map, k, row, full, evict_normal_policy());
-    else if (again)
-        tma_load_2d(tile, map, k, row, full);
-    else
-        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
-}
-
 // Starts the two loads of a stage; the consumers wait for their bytes.
 template <Loads LOADS>
 DEVICE void load_stage(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                       int stage, const scheduled_tile &tile, int k) {
+                       int stage, scheduled_tile tile, int k_tile) {
     uint64_t *full = &smem.full[stage];
     mbarrier_arrive_expect_tx(full, sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-    load_operand<LOADS>(smem.a[stage], map_a, k, tile.at.m * BM, full, tile.row_again);
-    load_operand<LOADS>(smem.b[stage], map_b, k, tile.at.n * BN, full, tile.column_again);
+    if (LOADS == FEW || LOADS == FEW_APART) { // CTAs share them as in the GEMM
+        tile.at.m %= FEW_ROWS;
+        tile.at.n %= FEW_COLUMNS;
+        k_tile %= FEW_K_TILES;
+    }
+    const int k = k_tile * BK, row = tile.at.m * BM, column = tile.at.n * BN;
+    if (LOADS == FEW_APART) {
+        tma_load_2d_hint(smem.a[stage], map_a, k, row, full, evict_normal_policy());
+        tma_load_2d_hint(smem.b[stage], map_b, k, column, full, evict_normal_policy());
+    } else {
+        load_operand(smem.a[stage], map_a, k, row, full, tile.row_again);
+        load_operand(smem.b[stage], map_b, k, column, full, tile.column_again);
+    }
 }
 
 // The producer, one thread: hands over the stages of its tiles.
-template <Switches PART>
+template <Loads LOADS, bool PACED>
 DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                     const Work &work) {
     Place place;
-    Pace pace = {PART.paced ? nanoseconds() : 0, work.picoseconds};
-    int passed = 0; // k-tiles before this tile
+    const uint64_t begin = PACED ? nanoseconds() : 0;
+    int passed = 0; // k-tiles
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
-        scheduled_tile tile = work.order[i];
-        if (is_few(PART.loads))
-            tile.at = few_tile(tile.at);
+        const scheduled_tile tile = work.order[i];
         const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-        // If no consumer hands a stage back, it is filled once.
-        const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
-        for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-            if (PART.paced)
-                pace.next();
+        for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile, ++passed) {
+            if (LOADS == KEPT && passed == STAGES)
+                return;
+            if (PACED)
+                wait_until(begin + passed * work.picoseconds / 1000);
             // Waits for the consumers: they are done with this stage.
             mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
-            const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
-            const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
-            const bool loads =
-                PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
-            if (loads)
-                load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
+            if (LOADS >= FEW || (LOADS != NO_LOADS && passed < STAGES))
+                load_stage<LOADS>(smem, map_a, map_b, place.stage, tile,
+                                  backwards ? work.k_tiles - 1 - k_tile : k_tile);
             else
                 mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
             place.advance();
         }
-        passed += k_tiles;
-        if (!PART.exchange)
-            return;
     }
 }
 
-// A block of accumulators: 64 rows, BN columns. 8 columns are 4 numbers of a thread, for any width
-// of the wgmma.
-using Block = float[BN / 2];
-
-// N columns of a block (+)= 16 columns of A times N rows of B.
+// Some columns of a block of accumulators (+)= 16 columns of A times that many rows of B, from
+// `first` on. 8 columns are 4 numbers of a thread, for any width of the wgmma.
 template <int N>
-DEVICE void multiply_columns(Block &acc, int first, uint64_t a, const bf16 *b, int kk,
+DEVICE void multiply_columns(float (&acc)[BN / 2], int first, uint64_t a, const bf16 *b, int kk,
                              bool accumulate) {
     float(&columns)[N / 2] = *reinterpret_cast<float(*)[N / 2]>(&acc[first / 2]);
-    wgmma_narrow<N>(columns, a, advance_k(matrix_descriptor(&b[first * BK]), kk), accumulate);
+    wgmma<N>(columns, a, advance_k(matrix_descriptor(&b[first * BK]), kk), accumulate);
 }
 
 // A consumer's fragments of A in registers, used alternately: the same for both blocks and every
 // stage, since more do not fit beside the accumulators.
-using Fragments = FragmentA[2];
-constexpr int FRAGMENTS = sizeof(Fragments) / sizeof(FragmentA);
+constexpr int FRAGMENTS = 2;
+using Fragments = FragmentA[FRAGMENTS];
 
 // Multiplies one stage, with wgmmas of the part's width.
 template <Multiply MULTIPLY>
@@ -210,32 +129,32 @@ DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, in
             const bool add = accumulate || kk > 0;
             const int row = (consumer * BLOCKS + block) * WM;
             const uint64_t a = advance_k(matrix_descriptor(&smem.a[stage][row * BK]), kk);
-            if constexpr (MULTIPLY == Multiply::N40) {
+            if constexpr (MULTIPLY == N40) {
 #pragma unroll
                 for (int first = 0; first < BN; first += 40)
                     multiply_columns<40>(acc[block], first, a, b, kk, add);
-            } else if constexpr (MULTIPLY == Multiply::N104) {
+            } else if constexpr (MULTIPLY == N104) {
                 multiply_columns<104>(acc[block], 0, a, b, kk, add);
                 multiply_columns<96>(acc[block], 104, a, b, kk, add);
-            } else if constexpr (MULTIPLY == Multiply::A_IN_REGISTERS) {
+            } else if constexpr (MULTIPLY == A_IN_REGISTERS) {
                 wgmma_a_registers(acc[block], fragments[kk / MMA_K % FRAGMENTS],
                                   advance_k(matrix_descriptor(b), kk), add);
             } else {
-                wgmma<BN>(acc[block], a, advance_k(matrix_descriptor(b), kk), add);
+                multiply_columns<BN>(acc[block], 0, a, b, kk, add);
             }
         }
 }
 
 // A consumer warpgroup: the k-tiles of one tile.
-template <Switches PART>
+template <Multiply MULTIPLY, bool EXCHANGE>
 DEVICE void consume_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int consumer,
                          int k_tiles, const Fragments &fragments, Place &place) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        if (PART.exchange)
+        if (EXCHANGE)
             mbarrier_wait(&smem.full[place.stage], place.phase); // for the producer
-        if constexpr (PART.multiply != Multiply::NOTHING) {
+        if constexpr (MULTIPLY != NO_WGMMAS) {
             wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
-            multiply_stage<PART.multiply>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
+            multiply_stage<MULTIPLY>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
             wgmma_commit();
             wgmma_wait<0>(acc);
         } else {
@@ -244,38 +163,15 @@ DEVICE void consume_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int 
             // once, and that warp would wait for ever.
             named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
         }
-        // Hands the stage back: one arrival of the warpgroup, when its wgmmas have read it.
-        if (PART.exchange && threadIdx.x % WARPGROUP_THREADS == 0)
-            mbarrier_arrive(&smem.empty[place.stage]);
+        if (EXCHANGE)
+            release_stage(smem, place.stage); // the wgmmas have read it
         place.advance();
     }
 }
 
-// A consumer warpgroup: v16's epilogue, for a block.
-DEVICE void store_block(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[BN / 2],
-                        int consumer, int row, int column) {
-    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
-    const int lane = threadIdx.x % WARP_THREADS;
-    const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
-    bf16 *staged = &smem.d[consumer][(warp * 16 + lane % 16) * BN];
-
-    if (leader)
-        bulk_wait_read<0>(); // the last store has read the staging memory ...
-    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
-    for (int j = 0; j + 16 <= BN; j += 16)
-        stmatrix_x4(&staged[j + lane / 16 * 8], &acc[j / 2]);
-    stmatrix_x2(&staged[BN - 8], &acc[(BN - 8) / 2]); // the last 8 columns
-    fence_proxy_async();                              // what this thread wrote is seen by TMA ...
-    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
-    if (leader) {
-        tma_store_2d_hint(map_d, smem.d[consumer], column, row, evict_first_policy());
-        bulk_commit();
-    }
-}
-
-// Reads a tile's sums if no epilogue does. ptxas removes wgmmas whose sums are never read, although
-// their asm is volatile, and keeps the loop around them. It cannot know that `nowhere` is null, so
-// all of them stay; what runs is one branch per tile. tests/energy_code.py counts what is left.
+// Reads a tile's sums, since no epilogue does. ptxas removes wgmmas whose sums are never read,
+// although their asm is volatile, and keeps the loop around them. It cannot know that `nowhere` is
+// null, so all of them stay; what runs is one branch per tile. tests/energy_code.py counts them.
 DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
     constexpr int COUNT = BN / 2;
     if (nowhere == nullptr)
@@ -286,38 +182,29 @@ DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
 }
 
 // A consumer's tiles.
-template <Switches PART>
-DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, const Work &work) {
+template <Multiply MULTIPLY, bool EXCHANGE>
+DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
     Place place;
     Fragments fragments = {};
-    if (!PART.exchange) // no thread waits later on
+    if (!EXCHANGE) // no thread waits later on
         for (int stage = 0; stage < STAGES; ++stage)
             mbarrier_wait(&smem.full[stage], 0);
-    if constexpr (PART.multiply == Multiply::A_IN_REGISTERS)
+    if constexpr (MULTIPLY == A_IN_REGISTERS)
         for (int i = 0; i < FRAGMENTS; ++i)
             fragments[i] = load_fragment_a(&smem.a[0][consumer * BLOCKS * WM * BK], i * MMA_K);
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
-        const tile_coordinate tile = work.order[i].at;
         float acc[BLOCKS][BN / 2];
-        consume_tile<PART>(acc, smem, consumer, work.k_tiles, fragments, place);
-        if constexpr (PART.store) {
-            for (int block = 0; block < BLOCKS; ++block)
-                store_block(smem, map_d, acc[block], consumer,
-                            tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
-        } else if constexpr (PART.multiply != Multiply::NOTHING) {
+        consume_tile<MULTIPLY, EXCHANGE>(acc, smem, consumer, work.k_tiles, fragments, place);
+        if constexpr (MULTIPLY != NO_WGMMAS)
             read_sums(acc, work.nowhere);
-        }
     }
-    bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
 }
 
-template <typename Own>
+template <Loads LOADS, Multiply MULTIPLY>
 __global__ void __launch_bounds__(THREADS, 1)
     part_kernel(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                const __grid_constant__ TensorMap map_d, const Work work) {
-    constexpr Switches PART = Own::SWITCHES;
-    static_assert(PART.exchange || PART.loads == Loads::ONCE,
-                  "a stage is filled once, or given back");
+                const Work work) {
+    constexpr bool more = MULTIPLY == A_IN_REGISTERS; // a consumer needs more registers than v16's
     SharedStorage &smem = dynamic_smem<SharedStorage>();
     const int warpgroup = warpgroup_index();
 
@@ -331,189 +218,160 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
     if (warpgroup == 0) {
-        setmaxnreg_dec<PART.multiply == Multiply::A_IN_REGISTERS ? 24 : 40>();
+        setmaxnreg_dec<more ? 24 : PRODUCER_REGISTERS>();
         if (threadIdx.x == 0)
-            produce<PART>(smem, &map_a, &map_b, work);
+            produce<LOADS, MULTIPLY == NO_WGMMAS>(smem, &map_a, &map_b, work);
     } else {
-        // With A in registers a consumer needs more than v16's.
-        setmaxnreg_inc<PART.multiply == Multiply::A_IN_REGISTERS ? 240 : 232>();
-        consume<PART>(smem, &map_d, warpgroup - 1, work);
+        setmaxnreg_inc<more ? 240 : CONSUMER_REGISTERS>();
+        consume<MULTIPLY, LOADS != KEPT>(smem, warpgroup - 1, work);
     }
 }
 
-// One warp that polls the clock until the time is over.
-__global__ void __launch_bounds__(WARP_THREADS) busy(uint64_t duration) {
+// One warp of one CTA polls the clock until the time of all k-tiles is over.
+__global__ void __launch_bounds__(THREADS, 1)
+    busy(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, const Work work) {
+    const uint64_t duration = work.picoseconds * work.tiles * work.k_tiles / 1000;
     const uint64_t begin = nanoseconds();
-    while (nanoseconds() - begin < duration) {
+    while (threadIdx.x < WARP_THREADS && nanoseconds() - begin < duration) {
     }
 }
 
-} // namespace
+// ---- the parts, as kernels of a step
 
-// A kernel with its switches, so that the host knows what it does.
-struct variant {
-    Switches switches;
-    void (*kernel)(TensorMap, TensorMap, TensorMap, Work);
+using Kernel = void(TensorMap, TensorMap, Work);
+
+struct Part {
+    const char *name;
+    const char *what;   // in words
+    Kernel *kernel;     // nullptr: v16's
+    int quarters = 4;   // of v16's CTAs, but at least one: the others are not launched
+    bool paced = false; // takes as long as ENERGY_PACE_SECONDS in the environment says
+    bool zeros = false; // the operands are zeros
+    bool idle = false;  // nothing is launched
 };
 
-namespace {
+// In the order in which they run; what no budget needs comes last.
+const Part PARTS[] = {
+    {"whole", "the whole kernel: v16", nullptr},
+    {"no-store", "D is not stored", part_kernel<ALL, N200>},
+    {"no-dram", "nor are operands read from DRAM: few tiles, which the L2 holds",
+     part_kernel<FEW, N200>},
+    {"no-loads", "nor from the L2: the stages stay as they are", part_kernel<ONCE, N200>},
+    {"multiply", "nor do producer and consumers meet: wgmma alone", part_kernel<KEPT, N200>},
+    {"multiply-n104", "wgmma of 104 and 96 columns: A is read twice as often",
+     part_kernel<KEPT, N104>},
+    {"multiply-n40", "wgmma of 40 columns: A is read five times as often", part_kernel<KEPT, N40>},
+    {"multiply-a-registers", "wgmma with A in registers: only B is read",
+     part_kernel<KEPT, A_IN_REGISTERS>},
+    {"multiply-half", "wgmma alone, on half of the SMs", part_kernel<KEPT, N200>, 2},
+    {"whole-three-quarters", "the whole on three quarters of the SMs", nullptr, 3},
+    {"whole-half", "the whole on half of the SMs", nullptr, 2},
+    {"loads", "the loads alone, through DRAM, at the whole's pace", part_kernel<ALL, NO_WGMMAS>, 4,
+     true},
+    {"loads-l2", "the loads alone, from the L2, at the whole's pace", part_kernel<FEW, NO_WGMMAS>,
+     4, true},
+    {"waiting", "barriers alone, at the whole's pace: nothing moves",
+     part_kernel<NO_LOADS, NO_WGMMAS>, 4, true},
+    {"one-sm", "one warp on one SM", busy, 0, true},
+    {.name = "idle", .what = "nothing runs", .idle = true},
+    {.name = "multiply-zeros",
+     .what = "wgmma alone, on zeros",
+     .kernel = part_kernel<KEPT, N200>,
+     .zeros = true},
+    {"loads-l2-apart", "the loads alone, from the L2, with a policy that keeps them from merging",
+     part_kernel<FEW_APART, NO_WGMMAS>, 4, true},
+};
 
-struct State {
-    const part *of;
-    const step *rung; // of a PART_RUNG, and its state
-    void *rung_state;
-    TensorMap map_a;
-    TensorMap map_b;
-    TensorMap map_d;
+struct PartState {
+    const Part *part;
+    State *rung; // v16's
+    bf16 *zeros; // instead of A and B
     Work work;
-    int ctas;
-    uint64_t busy_nanoseconds; // of a PART_ONE_SM
 };
 
-// The tiles of D in grouped raster order, in device memory; nullptr if that fails.
-scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
-    std::vector<scheduled_tile> order(tiles_m * tiles_n);
-    for (size_t i = 0; i < order.size(); ++i)
-        order[i].at = grouped_tile(int(i), tiles_m, tiles_n, GROUP);
-    mark_reuse(order.data(), int(order.size()), ctas);
-    return upload_array(order.data(), order.size());
+// A tab between a part's number, its name, and what it is.
+int list_parts(const problem *) {
+    for (const Part &part : PARTS)
+        printf("%d\t%s\t%s\n", int(&part - PARTS) + 1, part.name, part.what);
+    return 0;
 }
 
-int prepare_kernel(State *made, const problem *p, double pace) {
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
-        allow_dynamic_smem(made->of->variant->kernel, sizeof(SharedStorage)) ||
-        multiprocessor_count(&made->ctas))
+// v16's state, on the operands of the part and with its number of CTAs.
+int prepare_rung(const problem *p, PartState *made) {
+    problem operands = *p;
+    void *rung = nullptr;
+    if (made->part->zeros) {
+        if (make_zeros(&made->zeros, size_t(std::max(p->m, p->n)) * p->k, p->stream))
+            return 1;
+        operands.a = operands.b = made->zeros;
+    }
+    const int failed = v16.prepare(&operands, &rung);
+    made->rung = static_cast<State *>(rung);
+    if (failed || made->part->quarters == 4)
+        return failed;
+    release_array(made->rung->order);
+    made->rung->ctas = std::max(1, made->rung->ctas * made->part->quarters / 4);
+    made->rung->order = make_order(ceil_div(p->m, BM), ceil_div(p->n, BN), made->rung->ctas);
+    return made->rung->order == nullptr;
+}
+
+int prepare_part(const problem *p, void **state) {
+    const char *pace = getenv("ENERGY_PACE_SECONDS");
+    if (p->kernel == 0 || (PARTS[p->kernel - 1].paced && (pace == nullptr || atof(pace) <= 0))) {
+        fprintf(stderr,
+                "say which part with --kernel (--explain lists them), and in the environment's "
+                "ENERGY_PACE_SECONDS how long a launch of a paced one takes\n");
         return 1;
-    const int tiles_m = ceil_div(p->m, BM);
-    const int tiles_n = ceil_div(p->n, BN);
-    Work &work = made->work;
-    work.tiles = tiles_m * tiles_n;
-    work.k_tiles = ceil_div(p->k, BK);
-    const int balanced = balanced_workers(work.tiles, made->ctas);
-    made->ctas = std::max(1, balanced * made->of->quarters / PART_QUARTERS);
-    const int waves = ceil_div(work.tiles, made->ctas);
-    work.picoseconds = uint64_t(pace * 1e12 / waves / work.k_tiles);
-    work.order = make_order(tiles_m, tiles_n, made->ctas);
-    return work.order == nullptr;
+    }
+    PartState *made = new PartState{&PARTS[p->kernel - 1], nullptr, nullptr, {}};
+    *state = made;
+    if (prepare_rung(p, made))
+        return 1;
+    const State &rung = *made->rung;
+    const int k_tiles = ceil_div(p->k, BK), waves = ceil_div(rung.tiles, rung.ctas);
+    const double seconds = made->part->paced ? atof(pace) / waves / k_tiles : 0; // of a k-tile
+    made->work = {rung.order, rung.tiles, k_tiles, uint64_t(seconds * 1e12), nullptr};
+    return made->part->kernel != nullptr &&
+           allow_dynamic_smem(made->part->kernel, sizeof(SharedStorage));
+}
+
+int launch_part(const problem *p, void *state) {
+    const auto &[part, rung, zeros, work] = *static_cast<const PartState *>(state);
+    return part->idle ? sleep_on_host(p->stream)
+           : part->kernel == nullptr
+               ? v16.launch(p, rung)
+               : launch(part->kernel, dim3(rung->ctas), dim3(THREADS), dim3(1),
+                        sizeof(SharedStorage), p->stream, rung->map_a, rung->map_b, work);
+}
+
+void release_part(void *state) {
+    const auto [part, rung, zeros, work] = *static_cast<const PartState *>(state);
+    if (rung != nullptr)
+        v16.release(rung);
+    release_array(zeros);
+    delete static_cast<PartState *>(state);
 }
 
 } // namespace
 
-template <typename Own>
-static const variant VARIANT = {Own::SWITCHES, part_kernel<Own>};
-
-// A part that is a kernel of ours: the same one may run on fewer SMs, or on zeros.
-template <typename Own>
-static part kernel_part(const char *name, const char *what, int quarters = PART_QUARTERS,
-                        bool zeros = false) {
-    const Switches &own = Own::SWITCHES;
-    return {name, what, PART_KERNEL, quarters, zeros, own.store, own.paced, &VARIANT<Own>};
-}
-
-static part other_part(const char *name, const char *what, enum part_kind kind) {
-    const bool paced = kind == PART_ONE_SM, stores = kind == PART_RUNG;
-    return {name, what, kind, PART_QUARTERS, false, stores, paced, nullptr};
-}
-
-const part parts[] = {
-    other_part("rung", "the rung itself", PART_RUNG),
-    kernel_part<Whole>("whole", "the same from the source of the parts"),
-    kernel_part<NoStore>("no-store", "D is not stored"),
-    kernel_part<NoDram>("no-dram",
-                        "nor are operands read from DRAM: few tiles, which the L2 holds"),
-    kernel_part<NoLoads>("no-loads", "nor from the L2: the stages stay as they are"),
-    kernel_part<MultiplyAlone>("multiply", "nor do producer and consumers meet: wgmma alone"),
-    kernel_part<MultiplyN104>("multiply-n104",
-                              "wgmma of 104 and 96 columns: A is read twice as often"),
-    kernel_part<MultiplyN40>("multiply-n40", "wgmma of 40 columns: A is read five times as often"),
-    kernel_part<MultiplyARegisters>("multiply-a-registers",
-                                    "wgmma with A in registers: only B is read"),
-    kernel_part<MultiplyAlone>("multiply-half", "wgmma alone, on half of the SMs", 2),
-    kernel_part<Whole>("whole-three-quarters", "the whole on three quarters of the SMs", 3),
-    kernel_part<Whole>("whole-half", "the whole on half of the SMs", 2),
-    kernel_part<LoadsPaced>("loads", "the loads alone, through DRAM, at the whole's pace"),
-    kernel_part<LoadsL2>("loads-l2", "the loads alone, from the L2, at the whole's pace"),
-    kernel_part<Waiting>("waiting", "barriers alone, at the whole's pace: nothing moves"),
-    other_part("one-sm", "one warp on one SM", PART_ONE_SM),
-    other_part("idle", "nothing runs", PART_IDLE),
-    kernel_part<MultiplyAlone>("multiply-zeros", "wgmma alone, on zeros", PART_QUARTERS, true),
-    kernel_part<LoadsL2Apart>(
-        "loads-l2-apart",
-        "the loads alone, from the L2, with a policy that keeps them from merging"),
-    other_part("rung-again", "the rung once more: what has drifted since", PART_RUNG),
+static const step parts = {
+    .name = "v16-parts",
+    .idea = "v16 with less and less of its work",
+    .below = "v16",
+    .computes = GEMM_BF16,
+    .computes_nothing = true,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 256, // one tile fills the ring
+    .stages = STAGES,
+    .kernels = int(std::size(PARTS)),
+    .kernel_of = [](const problem *) { return -1; }, // --kernel has to say
+    .explain = list_parts,
+    .prepare = prepare_part,
+    .launch = launch_part,
+    .release = release_part,
 };
-const size_t parts_count = sizeof parts / sizeof parts[0];
 
-int part_prepare(const part *part, const step *rung, const problem *p, double pace, void **state) {
-    State *made = new State{};
-    *state = made;
-    made->of = part;
-    made->rung = rung;
-    made->busy_nanoseconds = uint64_t(pace * 1e9);
-    return part->kind == PART_RUNG     ? rung->prepare(p, &made->rung_state)
-           : part->kind == PART_KERNEL ? prepare_kernel(made, p, pace)
-                                       : 0;
-}
-
-int part_launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    if (made->of->kind == PART_RUNG)
-        return made->rung->launch(p, made->rung_state);
-    if (made->of->kind == PART_ONE_SM)
-        return launch(busy, dim3(1), dim3(WARP_THREADS), dim3(1), 0, p->stream,
-                      made->busy_nanoseconds);
-    return launch(made->of->variant->kernel, dim3(made->ctas), dim3(THREADS), dim3(1),
-                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
-                  made->work);
-}
-
-void part_release(void *state) {
-    State *made = static_cast<State *>(state);
-    if (made == nullptr)
-        return;
-    if (made->rung_state != nullptr)
-        made->rung->release(made->rung_state);
-    release_array(const_cast<scheduled_tile *>(made->work.order));
-    delete made;
-}
-
-// Bytes that TMA requests: of tiles at D's edge only those inside; zeros fill the rest.
-static double loaded_bytes(const problem *p, const State *made, Loads loads) {
-    if (loads == Loads::NOTHING)
-        return 0;
-    const int tiles_m = ceil_div(p->m, BM), tiles_n = ceil_div(p->n, BN);
-    const int tiles = loads == Loads::ONCE ? made->ctas : made->work.tiles; // their CTAs' first
-    const int k_tiles = loads == Loads::ONCE ? STAGES : made->work.k_tiles;
-    double rows = 0;
-    for (int i = 0; i < tiles; ++i) {
-        const tile_coordinate own = grouped_tile(i, tiles_m, tiles_n, GROUP);
-        const tile_coordinate at = is_few(loads) ? few_tile(own) : own;
-        rows += std::min(BM, p->m - at.m * BM) + std::min(BN, p->n - at.n * BN);
-    }
-    return rows * k_tiles * BK * sizeof(bf16);
-}
-
-part_counts part_count(const problem *p, const void *state) {
-    const State *made = static_cast<const State *>(state);
-    part_counts counts = {};
-    if (made->of->kind != PART_KERNEL)
-        return counts;
-    const Switches &part = made->of->variant->switches;
-    const double k_tiles = double(made->work.tiles) * made->work.k_tiles; // of all CTAs
-    if (part.multiply != Multiply::NOTHING) { // zeros beyond D's edge are multiplied too
-        const int reads_of_a = part.multiply == Multiply::N40              ? 5
-                               : part.multiply == Multiply::N104           ? 2
-                               : part.multiply == Multiply::A_IN_REGISTERS ? 0
-                                                                           : 1;
-        counts.flop = 2.0 * BM * BN * BK * k_tiles;
-        counts.operand_bytes =
-            double(BM / WM) * (reads_of_a * WM + BN) * BK * sizeof(bf16) * k_tiles;
-    }
-    counts.loaded_bytes = loaded_bytes(p, made, part.loads);
-    counts.stored_bytes = part.store ? double(p->m) * p->n * sizeof(bf16) : 0;
-    counts.exchanges = part.exchange ? k_tiles : 0;
-    counts.operands_in_dram = part.loads == Loads::ALL;
-    return counts;
-}
+int main(int argc, char **argv) { return step_main(&parts, argc, argv); }

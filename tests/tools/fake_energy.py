@@ -1,127 +1,93 @@
-"""A made-up energy run: parts whose joules follow from numbers that the tests know."""
+"""Made-up runs of the parts of a rung, whose joules follow from numbers that the tests know."""
 
 from __future__ import annotations
 
-import copy
+from bench import results
+from bench.energy import budget
 
-SECONDS = 1.6e-3
-CLOCK = 1.34
 SLOPE = 0.55
-IDLE, AWAKE = 90.0, 120.0
-SIZE = 8192
-FLOP = 2.0 * SIZE**3
-STEPS, PERIOD, LOOK = 21, 0.1, 0.001  # of the counter
+IDLE, AWAKE = 90.0, 120.0  # watts
+SIZE, SMS = 8192, 132
 # Joules of each term in the whole.
-TERMS = ("tensor", "operands", "l2", "dram", "store", "exchange")
-WHOLE = dict(zip(TERMS, (0.55, 0.08, 0.11, 0.05, 0.01, 0.02)), waiting=0.10)
-APART = 1.4  # the energy of moving operands that do not merge
-READ = 10.0  # KB of operands that a wgmma of 256 columns reads
-# What each part does of the whole's terms, seconds, clock and share of the SMs.
-PARTS = {
-    "rung": ((1, 1, 1, 1, 1, 1), SECONDS, CLOCK, 1),
-    "whole": ((1, 1, 1, 1, 1, 1), SECONDS, CLOCK, 1),
-    "no-store": ((1, 1, 1, 1, 0, 1), 1.58e-3, 1.35, 1),
-    "no-dram": ((1, 1, 1, 0, 0, 1), 1.54e-3, 1.38, 1),
-    "no-loads": ((1, 1, 0, 0, 0, 1), 1.42e-3, 1.50, 1),
-    "multiply": ((1, 1, 0, 0, 0, 0), 1.38e-3, 1.53, 1),
-    "multiply-n128": ((1, 12 / READ, 0, 0, 0, 0), 1.40e-3, 1.51, 1),
-    "multiply-n64": ((1, 16 / READ, 0, 0, 0, 0), 1.44e-3, 1.47, 1),
-    "multiply-a-registers": ((1, 8 / READ, 0, 0, 0, 0), 1.36e-3, 1.56, 1),
-    "multiply-zeros": ((0.5, 0.5, 0, 0, 0, 0), 1.1e-3, 1.9, 1),
-    "multiply-half": ((1, 1, 0, 0, 0, 0), 2.2e-3, 1.95, 0.5),
-    "whole-three-quarters": ((1, 1, 1, 1, 1, 1), 1.75e-3, 1.6, 0.75),
-    "whole-half": ((1, 1, 1, 1, 1, 1), 2.3e-3, 1.85, 0.5),
-    "loads": ((0, 0, 1, 1, 0, 1), SECONDS, 1.98, 1),
-    "loads-l2": ((0, 0, 1, 0, 0, 1), SECONDS, 1.98, 1),
-    "loads-l2-apart": ((0, 0, APART, 0, 0, 1), SECONDS, 1.98, 1),
-    "waiting": ((0, 0, 0, 0, 0, 1), SECONDS, 1.98, 1),
-    "one-sm": ((0, 0, 0, 0, 0, 0), SECONDS, 1.98, 1),
-    "idle": (None, None, 1.98, 1),
+WHOLE = dict(zip(budget.TERMS, (0.55, 0.08, 0.11, 0.05, 0.01, 0.02, 0.10)))
+PARTS = {  # seconds and clock, in the order in which they run
+    "whole": (1.6e-3, 1.34),
+    "no-store": (1.58e-3, 1.35),
+    "no-dram": (1.54e-3, 1.38),
+    "no-loads": (1.42e-3, 1.50),
+    "multiply": (1.38e-3, 1.53),
+    "narrow": (1.40e-3, 1.51),
+    "narrower": (1.44e-3, 1.47),
+    "multiply-a-registers": (1.36e-3, 1.56),
+    "multiply-half": (2.2e-3, 1.95),
+    "whole-three-quarters": (1.75e-3, 1.6),
+    "whole-half": (2.3e-3, 1.85),
+    "loads": (1.6e-3, 1.98),
+    "loads-l2": (1.6e-3, 1.97),
+    "waiting": (1.6e-3, 1.96),
+    "one-sm": (1.6e-3, 1.98),
+    "idle": (1e-2, 1.98),
+    "multiply-zeros": (1.3e-3, 1.7),
 }
-NAMES = tuple(PARTS)
-PACED = ("loads", "loads-l2", "loads-l2-apart", "waiting", "one-sm")
-# What another rung calls a part with the same amounts.
-RENAMED = {
-    "v14": {},
-    "v16": {"multiply-n128": "multiply-n104", "multiply-n64": "multiply-n40"},
-}
-PADDED = {"v14": 1, "v16": 8200 / 8192}  # FLOP of its tiles, of the product's
-GPU = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": 132, "power_limit_watts": 700.0}
-VERSIONS = {"driver": "580.1", "cuda": "13.0", "cublas": "13.1.0"}
+PACED = ("loads", "loads-l2", "waiting", "one-sm")
+GPU = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": SMS, "power_limit_watts": 700.0}
+GPU |= {"driver": "580.1", "cuda": "13.0", "cublas": "13.1.0"}
 
 
-def edges_of(watts):
-    """What the counter shows at that power."""
-    times = [PERIOD * (i + 1) for i in range(STEPS)]
-    return {
-        "before": [time - LOOK / 2 for time in times],
-        "after": [time + LOOK / 2 for time in times],
-        "joules": [watts * time for time in times],
-    }
+def names(rung="v16"):
+    """{a rung's part: what PARTS calls it}, in the order in which they run."""
+    narrow = dict(zip(("narrow", "narrower"), budget.NARROW[rung]))
+    return {narrow.get(name, name): name for name in PARTS}
 
 
-def counts_of(tensor, operands, l2, dram, store, exchange):
-    """The counts of a part that does so much of the whole."""
-    return {
-        "flop": FLOP if tensor else 0.0,
-        "operand_bytes": 21e9 * (operands if tensor in (0, 1) else 1),
-        "loaded_bytes": 12.9e9 * bool(l2),
-        "stored_bytes": 2.0 * SIZE**2 * store,
-        "exchanges": 262144.0 * exchange,
-        "operands_in_dram": bool(dram),
-    }
-
-
-def watts_of(name):
+def joules_of(name, rung="v16"):
     """By the model, with the numbers above."""
-    amounts, seconds, clock, share = PARTS[name]
-    if name in ("idle", "one-sm"):
-        return IDLE if name == "idle" else AWAKE
-    joules = {term: WHOLE[term] * amount for term, amount in zip(TERMS, amounts)}
-    dram = joules.pop("dram")
-    waiting = WHOLE["waiting"] * seconds * clock * share / (SECONDS * CLOCK)
-    square = (1 + SLOPE * (clock - CLOCK)) ** 2
-    return AWAKE + (square * (sum(joules.values()) + waiting) + dram) / seconds
+    seconds, ghz = PARTS[names(rung)[name]]
+    if name in (budget.IDLE, budget.AWAKE):
+        return seconds * (IDLE if name == budget.IDLE else AWAKE)
+    problem = dict.fromkeys("mnk", SIZE)
+    does, of_whole = (
+        {**amounts, "waiting": took * clock * amounts["ctas"]}
+        for amounts, (took, clock) in (
+            (budget.amounts(rung, name, problem, SMS), (seconds, ghz)),
+            (budget.amounts(rung, "whole", problem, SMS), PARTS["whole"]),
+        )
+    )
+    terms = {term: WHOLE[term] * does[term] / of_whole[term] for term in WHOLE}
+    dram = terms.pop("dram")
+    square = (1 + SLOPE * (ghz - PARTS["whole"][1])) ** 2
+    return AWAKE * seconds + square * sum(terms.values()) + dram
 
 
-def part_of(name):
-    """What the program would write of a part."""
-    amounts, seconds, clock, share = PARTS[name]
+def row(name, rung="v16", factor=1.0):
+    """What the program writes of a part, and the runner adds."""
+    seconds, ghz = PARTS[names(rung)[name]]
+    joules = factor * joules_of(name, rung)
+    timed = {
+        "seconds": [seconds] * 2,
+        budget.CLOCK: ghz,
+        "watts": joules / seconds,
+        "joules": joules,
+    }
     problem = {"computation": "gemm_bf16", **dict.fromkeys("mnk", SIZE), "inputs": "normal"}
+    context = {"gpu": GPU, "commit": "abc1234", "protocol": "sustained"}
     return {
-        "schema": 1,
-        "kind": "energy part",
-        "rung": "v14",
+        "step": f"{rung}-parts",
+        "date": "2026-01-01T00:00:00Z",
         "part": name,
         "what": f"{name}, made up",
-        "commit": "abc1234",
-        "gpu": {**GPU, **VERSIONS},
-        "problem": {**problem, "seed": 1, "copies": 2},
-        "peak_flop_per_cycle": 132 * 4096.0,
-        "warm_up": 0.8,
-        "zeros": name == "multiply-zeros",
-        "sm_share": share,
-        "pace": SECONDS if name in PACED else None,
-        "launches": 0 if seconds is None else 1000,
-        "seconds": seconds,
-        "sm_clock_ghz": clock,
-        "celsius": [60.0, 61.0],
-        "edges": edges_of(watts_of(name)),
-        "counts": None if name in ("rung", "idle") else counts_of(*amounts),
+        "timed": {"step": timed},
+        "context": {**context, "problem": {**problem, "seed": 1}, "rounds": 2},
     }
 
 
-def record(*without, rung="v14"):
-    """A whole record, as bench/energy/measure.py would write it, but for some parts."""
-    from bench.energy import measure as energy
-
-    made = energy.new_record()
-    made["date"] = "2026-01-01T00:00:00Z"
-    made["gpu_processes"] = {"looked": True, "why_not": None, "allowed": False, "found": []}
-    for name in NAMES:
-        if name not in without:
-            part = {**part_of(name), "rung": rung, "part": RENAMED[rung].get(name, name)}
-            if part["counts"]:
-                part["counts"]["flop"] *= PADDED[rung]
-            energy.add(made, part)
-    return copy.deepcopy(made)
+def run(*without, rung="v16", factors=None):
+    """Two passes over the parts but for some; factors: of the joules of some."""
+    found = None
+    for scatter in (0.999, 1.001):
+        for name in names(rung):
+            one = row(name, rung, scatter * (factors or {}).get(name, 1))
+            found = found or results.Run(one["context"])
+            if name not in without:
+                found.add({key: value for key, value in one.items() if key != "context"})
+    return found
