@@ -4,7 +4,7 @@ spills.
 
     make rungs && python3 -m bench.resources
 
-reads the logs of the build (build/steps/*.ptxas.log) and writes bench/results/resources/nvcc-<its
+reads the logs of the build (build/steps/*.ptxas.log) and writes bench/results/nvcc-<its
 release>.jsonl in place of what is there. The book shows it.
 
 Exit status: 0 written, 2 something is missing.
@@ -25,7 +25,7 @@ from bench import run, rungs
 from bench.results import RESULTS, ROOT, write_whole
 from bench.run import UsageError
 
-FOLDER = RESULTS / "resources"
+
 COMMON = ROOT / "common"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
@@ -41,7 +41,7 @@ STATIC = re.compile(r"(\d+) bytes smem")
 def newest():
     """What was recorded last: {"cuda", "date", "rungs": {name: {"digest", "kernels"}}}, or None."""
     found = []
-    for path in FOLDER.glob("*.jsonl"):
+    for path in RESULTS.glob("*.jsonl"):
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         head = {key: rows[0][key] for key in ("cuda", "date")}
         found.append({**head, "rungs": {row["step"]: row for row in rows}})
@@ -133,7 +133,7 @@ def resources_main(arguments):
     rows = [resources_of(rung, options.build) for rung in rungs.find().values()]
     cuda = nvcc_version()
     rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    path = FOLDER / f"nvcc-{cuda}.jsonl"
+    path = RESULTS / f"nvcc-{cuda}.jsonl"
     write_whole(path, "".join(json.dumps(row) + "\n" for row in rows).encode("utf-8"))
     print(path.relative_to(ROOT))
     return 0

@@ -14,17 +14,20 @@ from pathlib import Path
 from statistics import geometric_mean, median
 
 from bench import results, rungs, shapes
+from bench.energy import budget
+from bench.record import RUNS
 from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
-from notes.tools.figures import DASH, called, configurations, figure_of, markdown, write_as
-
-# The names of the files, in the order in which they answer.
-ORDER = (
-    *("burst", "burst4096", "sustained", "sustained4096", "rivals", "sizes", "calls"),
-    *("a", "a-sustained", "a01", "a-variants", "a-99-kb"),
-    *("t", "t-sustained", "t01", "t-variants"),
-    *("f02-burst", "f03-burst", "f-shapes", "f-rivals", "f08-sustained", "f08-width"),
-    *("f-variants", "choice", "variants", "short-variants", "counters", "judged"),
+from notes.tools.figures import (
+    DASH,
+    SECTOR_BYTES,
+    called,
+    configurations,
+    figure_of,
+    markdown,
+    write_as,
 )
+
+ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it
 CUBE = (results.SIZE,) * 3
 SHAPES = {
     results.PRODUCTS: ((4096,) * 3, CUBE, (81920, 256, 256)),
@@ -145,7 +148,7 @@ def on(run, cublas=True):
 def made(run):
     """'2025-01-31, commit `abc1234`', of what was timed also how often."""
     words, passes, rounds = f"{run.date[:10]}, commit `{run.commit}`", run.passes, run.rounds
-    if "rounds" not in run.context:
+    if "rounds" not in run.context or budget.is_of_parts(run):
         return words
     return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
 
@@ -194,25 +197,28 @@ def few_to_many(numbers):
     return " to ".join(dict.fromkeys(f"{number:,}" for number in (*numbers[:1], *numbers[-1:])))
 
 
+def what_of(run):
+    """What a run has: times, then counts, then energy; and its place among them."""
+    if budget.is_of_parts(run):
+        return 2, f"Energy: the parts of {budget.rung_of(run)}"
+    if run.protocol == "counters":
+        return 1, f"Counts, ncu {run.context['ncu'].removeprefix('Version ').partition(' ')[0]}"
+    return 0, f"Times, {run.protocol}"
+
+
 def sources(library):
     """Which runs the figures of the page are from, an item for each machine: times, counts, energy,
     each by date, and those that differ by their shapes alone together. Then the emulator's."""
-    kinds = {"counters": "Counts, ncu {ncu}", "energy": "Energy: the parts of {rung}"}
-    used = sorted(library.used.values(), key=lambda run: run.date)
-    used.sort(key=lambda run: [None, *kinds].index(run.protocol) if run.protocol in kinds else 0)
-    paths = []
-    for run in (run for run in used if run.gpu):
-        ncu = run.context.get("ncu", "").removeprefix("Version ").partition(" ")[0]
-        what = kinds.get(run.protocol, f"Times, {run.protocol}").format(ncu=ncu, rung=run.names[0])
-        paths.append((on(run, cublas=False), what, made(run), title(run.shape)))
-    items = []
+    used = sorted(library.used.values(), key=lambda run: (what_of(run)[0], run.date))
+    measured, items = [run for run in used if run.gpu], []
+    paths = [(on(run, False), what_of(run)[1], made(run), title(run.shape)) for run in measured]
     for machine, whats in nested(paths).items():
         parts = [
             f"{what}: " + "; ".join(", ".join([*at, when]) for when, at in times.items())
             for what, times in whats.items()
         ]
         items.append(f"- {machine}. {'. '.join(parts)}.")
-    if any(run.gpu is None for run in used):
+    if measured != used:
         items.append(f"- The emulator's counts of one launch: {emulated(library)}.")
     return items or ["Nothing recorded."]
 
@@ -580,40 +586,30 @@ def agreement(library):
     return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
 
 
-ENERGY = {  # head, field, digits, scale
-    "parts": (
-        ("watts", "watts", 0, 1),
-        ("joules", "joules", 3, 1),
-        ("clock, GHz", "sm_clock_ghz", 3, 1),
-        ("tensor-core share, %", "tensor_core_share", 1, 100),
-    ),
-    "counts": (
-        ("L2 to SMs, GB", "l2_bytes", 2, 1e-9),
-        ("arrives at SMs, GB", "sm_bytes", 2, 1e-9),
-        ("DRAM read, GB", "dram_read_bytes", 2, 1e-9),
-    ),
+PART_COUNTS = {  # head: metric of ncu, bytes each
+    "L2 to SMs, GB": ("lts__t_sectors_srcunit_tex.sum", SECTOR_BYTES),
+    "arrives at SMs, GB": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
+    "DRAM read, GB": ("dram__bytes_read.sum", 1),
 }
 
 
 def energy(library, what, rung):
     """What was measured of a rung's parts in the newest run of them, or what ncu counted."""
-    texts = (path.read_text() for path in sorted(library.folder.glob(f"{HOME}-*-energy-*.json")))
-    records = [record for record in map(json.loads, texts) if record["rung"] == rung]
-    if what not in ENERGY or not records:
+    run = library.use(budget.newest(library.runs).get(rung))
+    if what not in ("parts", "counts") or run is None:
         raise ValueError("write energy parts or counts, and a rung that was measured in parts")
-    record = records[-1]
-    context = {key: record[key] for key in ("gpu", "commit", "problem")}
-    run = results.Run({**context, "protocol": "energy"})
-    run.rows[rung].append({"date": record["date"]})
-    library.use(run)
-    parts = record["parts"] if what == "parts" else record["counted"]["parts"]
-    rows = [["part", *["what it is"] * (what == "parts"), *(head for head, *_ in ENERGY[what])]]
-    for part in parts:
-        cells = [
-            optional(part.get(key), digits, "", scale) for _, key, digits, scale in ENERGY[what]
-        ]
-        rows.append([part["part"], *([plain(part["what"])] if "what" in part else []), *cells])
-    return markdown(rows, len(rows[0]) - len(ENERGY[what]))
+    if what == "counts":
+        rows = [["part", *PART_COUNTS]]
+        for name, counters in budget.counts_of(run).items():
+            numbers = (counters[metric] * scale for metric, scale in PART_COUNTS.values())
+            rows.append([name, *(optional(number, 2, "", 1e-9) for number in numbers)])
+        return markdown(rows, 1)
+    rows = [["part", "what it is", "watts", "joules", "clock, GHz", "tensor-core share, %"]]
+    for name, part in budget.parts_of(run).items():
+        joules = None if name == budget.IDLE else part.joules
+        cells = [optional(part.watts, 0), optional(joules, 3), optional(part.ghz, 3)]
+        rows.append([name, plain(part.what), *cells, optional(part.share or None, 1, "", 100)])
+    return markdown(rows)
 
 
 BLOCKS = {  # what fills a block, by the first word of its marker
