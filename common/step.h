@@ -83,6 +83,8 @@ typedef struct step {
                                    block's scales if it has some. 0: all k */
     bool launches_early;        /* it obeys the problem's `early` */
     bool on_cuda_cores;         /* it leaves the tensor cores idle */
+    bool computes_nothing;      /* its launches do not compute D, so that nothing is compared: for
+                                   parts of a kernel whose energy is measured. No rung sets it */
     int min_compute_capability; /* 90 means 9.0 */
     int max_compute_capability; /* the same as min for code that runs on one architecture only;
                                    999 for code that every later one runs too */

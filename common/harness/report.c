@@ -131,6 +131,10 @@ static void print_errors(FILE *out, const report *report) {
 
 static void print_right(FILE *out, const report *report) {
     const verification *verification = report->verification;
+    if (report->step->computes_nothing) {
+        fputs("unchecked  it does not compute D: only its guards are looked at, and intact\n", out);
+        return;
+    }
     fputs("verified   ", out);
     for (int phase = PHASE_EXACT; phase <= PHASE_TIMED; ++phase) {
         if (verification->made[phase]) {

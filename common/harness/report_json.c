@@ -335,6 +335,9 @@ void report_write_json(const report *report, const char *path) {
     if (report->step->computes == GEMM_FP16) {
         json_bool(&json, "fp16_sums", report->step->fp16_sums);
     }
+    if (report->step->computes_nothing) {
+        json_bool(&json, "computes_nothing", true);
+    }
     json_string(&json, "commit", gemm_ladder_commit);
     write_date(&json);
     report_write_gpu(&json, report->device);

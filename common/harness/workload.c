@@ -81,6 +81,9 @@ static contender_set choose_contenders(const workload *workload, const options *
         [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL,
         [CONTENDER_EARLY] = workload->step->launches_early && times,
     };
+    if (workload->step->computes_nothing) {
+        return 1U << CONTENDER_STEP;
+    }
     contender_set set = o->alone ? 1U << CONTENDER_STEP : STEP_AND_OTHER;
     for (int who = CONTENDER_OTHER + 1; who < CONTENDERS; ++who) {
         if (wanted[who] && (is_step(who) || second_opinion_name(workload->step, who) != NULL)) {
