@@ -81,13 +81,8 @@ $(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
 $(ENERGY).cu.o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
-# All kernels of a rung that chooses, timed by kernels.c's step_main(); and the model as a library.
-FIT_RUNG := $(lastword v18 $(filter v24,$(RUNGS)))
-FIT := $(BUILD)/kernels/kernels
+# The model of the rungs that choose, as a library for bench/fit.py.
 MODEL := $(BUILD)/kernels/model.so
-$(FIT).o: bench/kernels/kernels.c $(BUILD)/flags
-	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
-$(FIT): %: %.o $(BUILD)/steps/$(FIT_RUNG).o
 $(MODEL): bench/kernels/model.c common/device/tile_choice.h
 	@mkdir -p $(@D)
 	$(call run,cc $<,$(CC) $(CFLAGS) -fPIC -shared -Icommon $< -o $@ -lm)

@@ -13,8 +13,7 @@ enum { PARTS_OF_ONE = 16, MOST_PARTS = 256 };
 
 enum { C_RANGE = 4 };
 
-static const rival OF_PRODUCTS[] = {{CONTENDER_EARLY, "early", "early"},
-                                    {CONTENDER_OTHER, "cuBLAS", "cublas"},
+static const rival OF_PRODUCTS[] = {{CONTENDER_OTHER, "cuBLAS", "cublas"},
                                     {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
                                     {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
                                     {CONTENDER_STEP, NULL, NULL}};
@@ -32,67 +31,16 @@ static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy"},
                                  {CONTENDER_OTHER, "second", "second_opinion"},
                                  {CONTENDER_STEP, NULL, NULL}};
 
-static const family PRODUCT = {.peer = CONTENDER_OTHER,
-                               .host = "the host product",
-                               .host_key = "host_product",
-                               .timed_key = "bounded",
-                               .unit = "TFLOPS",
-                               .rate_key = "tflops",
-                               .share_key = "tensor_core_share",
-                               .launch = "GEMM",
-                               .exact_inputs = INPUTS_INTEGERS,
-                               .exact = CHECK_EXACT,
-                               .timed = CHECK_BOUNDED};
-
-static const family MOVE = {.peer = CONTENDER_COPY,
-                            .host = "the host loop",
-                            .host_key = "host_loop",
-                            .timed_key = "timed_inputs",
-                            .unit = "GB/s",
-                            .rate_key = "gb_per_s",
-                            .share_key = "memory_share",
-                            .launch = "launch",
-                            .exact_inputs = INPUTS_BITS,
-                            .exact = CHECK_WORDS,
-                            .timed = CHECK_WORDS};
-
 static const arithmetic ARITHMETICS[] = {
-    [GEMM_BF16] = {.name = "gemm_bf16",
-                   .formats = "bf16 in and out",
-                   .operands = NUMBER_BF16,
-                   .output = NUMBER_BF16,
-                   .family = &PRODUCT},
-    [GEMM_FP16] = {.name = "gemm_fp16",
-                   .formats = "fp16 in and out",
-                   .operands = NUMBER_FP16,
-                   .output = NUMBER_FP16,
-                   .fp16_sums = true,
-                   .family = &PRODUCT},
-    [ADDMM_FP16] = {.name = "addmm_fp16",
-                    .formats = "A and B fp16, C and D fp32",
-                    .operands = NUMBER_FP16,
-                    .output = NUMBER_FP32,
-                    .takes_c = true,
-                    .family = &PRODUCT},
-    [ADD_ONE_INT32] = {.name = "add_one_int32",
-                       .formats = "int32, one added to each",
-                       .operands = NUMBER_INT32,
-                       .output = NUMBER_INT32,
-                       .moves = true,
-                       .family = &MOVE},
-    [TRANSPOSE_FP32] = {.name = "transpose_fp32",
-                        .formats = "fp32, transposed",
-                        .operands = NUMBER_FP32,
-                        .output = NUMBER_FP32,
-                        .moves = true,
-                        .transposes = true,
-                        .family = &MOVE},
-    [GEMM_FP8] = {.name = "gemm_fp8",
-                  .formats = "e4m3 in, bf16 out",
-                  .operands = NUMBER_E4M3,
-                  .output = NUMBER_BF16,
-                  .scaled = true,
-                  .family = &PRODUCT},
+    [GEMM_BF16] = {"gemm_bf16", "bf16 in and out", NUMBER_BF16, NUMBER_BF16},
+    [GEMM_FP16] = {"gemm_fp16", "fp16 in and out", NUMBER_FP16, NUMBER_FP16, .fp16_sums = true},
+    [ADDMM_FP16] = {"addmm_fp16", "A and B fp16, C and D fp32", NUMBER_FP16, NUMBER_FP32,
+                    .takes_c = true},
+    [ADD_ONE_INT32] = {"add_one_int32", "int32, one added to each", NUMBER_INT32, NUMBER_INT32,
+                       .moves = true},
+    [TRANSPOSE_FP32] = {"transpose_fp32", "fp32, transposed", NUMBER_FP32, NUMBER_FP32,
+                        .moves = true, .transposes = true},
+    [GEMM_FP8] = {"gemm_fp8", "e4m3 in, bf16 out", NUMBER_E4M3, NUMBER_BF16, .scaled = true},
 };
 
 arithmetic arithmetic_of(const step *step) {
@@ -110,10 +58,19 @@ arithmetic arithmetic_of(const step *step) {
     return result;
 }
 
-double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
-    const size_t of_an_element =
-        number_bytes(arithmetic->operands) + number_bytes(arithmetic->output);
-    return (double)of_an_element * (double)m * (double)n;
+double arithmetic_work(const arithmetic *arithmetic, int m, int n, int k) {
+    const double elements = (double)m * (double)n;
+    return arithmetic->moves ? elements * (double)(number_bytes(arithmetic->operands) +
+                                                   number_bytes(arithmetic->output))
+                             : 2 * elements * (double)k;
+}
+
+enum inputs arithmetic_exact_inputs(const arithmetic *arithmetic) {
+    return arithmetic->moves ? INPUTS_BITS : INPUTS_INTEGERS;
+}
+
+enum check_kind arithmetic_check(const arithmetic *arithmetic, bool on_exact_inputs) {
+    return arithmetic->moves ? CHECK_WORDS : on_exact_inputs ? CHECK_EXACT : CHECK_BOUNDED;
 }
 
 size_t arithmetic_scales_of_a(const arithmetic *arithmetic, int m, int k) {
@@ -262,5 +219,3 @@ void shape_round_up(const step *step, int *m, int *n, int *k) {
         round_up(k, rule.k);
     }
 }
-
-double shape_flop(int m, int n, int k) { return 2.0 * (double)m * (double)n * (double)k; }

@@ -120,60 +120,59 @@ void emulation_print(FILE *out, const emulation *emulation) {
     print_conflicts(out, emulation);
 }
 
-static void write_counts(json *json, const emulator_counts *c) {
-    const struct {
+#define COUNT(name)                                                                                \
+    { #name, offsetof(emulator_counts, name) }
+
+static void write_counts(json *json, const emulator_counts *counts) {
+    static const struct {
         const char *key;
-        uint64_t value;
-    } counts[] = {{"ctas", c->ctas},
-                  {"clusters", c->clusters},
-                  {"threads", c->threads},
-                  {"global_read_bytes", c->global_read_bytes},
-                  {"global_written_bytes", c->global_written_bytes},
-                  {"tma_read_bytes", c->tma_read_bytes},
-                  {"tma_written_bytes", c->tma_written_bytes},
-                  {"tma_loads", c->tma_loads},
-                  {"tma_stores", c->tma_stores},
-                  {"multicast_bytes", c->multicast_bytes},
-                  {"copied_bytes", c->copied_bytes},
-                  {"wgmmas", c->wgmmas},
-                  {"mmas", c->mmas},
-                  {"multiply_adds", c->multiply_adds},
-                  {"mbarrier_arrivals", c->mbarrier_arrivals},
-                  {"mbarrier_waits", c->mbarrier_waits},
-                  {"mbarrier_waits_blocked", c->mbarrier_waits_blocked},
-                  {"barrier_waits", c->barrier_waits},
-                  {"barrier_waits_blocked", c->barrier_waits_blocked},
-                  {"ring_slots", c->ring_slots},
-                  {"ring_ahead_most", c->ring_ahead_most}};
-    json_object_begin(json, "counts");
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        json_unsigned(json, counts[i].key, counts[i].value);
+        size_t offset; /* of a uint64_t */
+    } COUNTS[] = {COUNT(ctas),
+                  COUNT(clusters),
+                  COUNT(threads),
+                  COUNT(global_read_bytes),
+                  COUNT(global_written_bytes),
+                  COUNT(tma_read_bytes),
+                  COUNT(tma_written_bytes),
+                  COUNT(tma_loads),
+                  COUNT(tma_stores),
+                  COUNT(multicast_bytes),
+                  COUNT(copied_bytes),
+                  COUNT(wgmmas),
+                  COUNT(mmas),
+                  COUNT(multiply_adds),
+                  COUNT(mbarrier_arrivals),
+                  COUNT(mbarrier_waits),
+                  COUNT(mbarrier_waits_blocked),
+                  COUNT(barrier_waits),
+                  COUNT(barrier_waits_blocked),
+                  COUNT(ring_slots),
+                  COUNT(ring_ahead_most)};
+    json_open(json, "counts", '{');
+    for (size_t i = 0; i < sizeof COUNTS / sizeof *COUNTS; ++i) {
+        json_integer(json, COUNTS[i].key,
+                     *(const uint64_t *)((const char *)counts + COUNTS[i].offset));
     }
-    json_double(json, "ring_ahead_mean", c->ring_ahead_mean);
-    json_object_end(json);
+    json_number(json, "ring_ahead_mean", counts->ring_ahead_mean, 7);
+    json_close(json, '}');
 }
 
-static void write_site(json *json, const emulator_access_site *site) {
-    json_object_begin(json, NULL);
-    json_string(json, "file", site->file);
-    json_unsigned(json, "line", (uint64_t)site->line);
-    json_string(json, "access", site->is_write ? "write" : "read");
-    json_unsigned(json, "bytes", (uint64_t)site->bytes);
-    json_unsigned(json, "instructions", site->instructions);
-    json_unsigned(json, "wavefronts", site->wavefronts);
-    json_unsigned(json, "extra_wavefronts", extra_wavefronts(site));
-    json_unsigned(json, "worst_ways", (uint64_t)site->worst_ways);
-    json_object_end(json);
-}
-
-void emulation_write_json(json *json, const emulation *emulation) {
-    json_object_begin(json, "emulator");
-    json_string(json, "counted_policy", emulation->order);
+void emulation_write(json *json, const emulation *emulation) {
+    json_text(json, "counted_policy", emulation->order);
     write_counts(json, &emulation->counts);
-    json_array_begin(json, "shared_memory_accesses");
-    for (size_t i = 0; i < emulation->sites; ++i) {
-        write_site(json, &emulation->site[i]);
+    json_open(json, "shared_memory_accesses", '[');
+    for (const emulator_access_site *site = emulation->site;
+         site < emulation->site + emulation->sites; ++site) {
+        json_open(json, NULL, '{');
+        json_text(json, "file", site->file);
+        json_integer(json, "line", (uint64_t)site->line);
+        json_text(json, "access", site->is_write ? "write" : "read");
+        json_integer(json, "bytes", (uint64_t)site->bytes);
+        json_integer(json, "instructions", site->instructions);
+        json_integer(json, "wavefronts", site->wavefronts);
+        json_integer(json, "extra_wavefronts", extra_wavefronts(site));
+        json_integer(json, "worst_ways", (uint64_t)site->worst_ways);
+        json_close(json, '}');
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_close(json, ']');
 }

@@ -35,19 +35,6 @@ static void check_request(const step *step, const options *o) {
     }
 }
 
-/* Measures a step whose result is right, and reports it. */
-static void measure_and_report(workload *workload, const options *o, verification *verification,
-                               report *report) {
-    if (verification_right(verification)) {
-        machine_measure(workload, o, verification, report);
-    }
-    report_print_verification(stdout, report);
-    report_print_measured(stdout, report);
-    if (o->json != NULL) {
-        report_write_json(report, o->json);
-    }
-}
-
 /* A default run: its own shape, and trials at others before it. The emulator takes one processor:
  * another process, beside this one, takes trials from the last one on. */
 typedef struct shapes {
@@ -64,36 +51,37 @@ typedef struct shapes {
 static bool run_shape(program *program, const options *o, const shapes *shapes) {
     workload workload;
     verification verification;
-    const bool has_trials = shapes != NULL && shapes->count > 0;
+    const bool is_trial = shapes == NULL;
+    const bool has_trials = !is_trial && shapes->count > 0;
     workload_open(&workload, program->step, &program->device, o);
-    report report = {.step = program->step,
-                     .options = o,
-                     .device = &program->device.info,
+    report report = {.workload = &workload,
                      .trials = has_trials ? shapes->text : NULL,
-                     .copies = workload.copies,
-                     .operand_bytes = workload_operand_bytes(&workload),
-                     .names = workload.contenders.names,
-                     .refused = workload.refused,
                      .verification = &verification};
-    if (shapes != NULL && !has_trials) {
+    if (!is_trial && !has_trials) {
         report_print_setup(stdout, &report);
     }
-    verify_before_timing(&workload, o, &verification);
-    const bool right = verification_right(&verification);
+    verify_before_timing(&workload, &verification);
+    bool right = verification_right(&verification, &workload);
     if (has_trials && right) {
         beside_end(&shapes->beside); /* and the program, if a trial is wrong */
     }
-    if (has_trials || (shapes == NULL && !right)) {
+    if (has_trials || (is_trial && !right)) {
         report_print_setup(stdout, &report);
     }
-    if (shapes != NULL) {
-        measure_and_report(&workload, o, &verification, &report);
-    } else if (!right) {
+    if (!is_trial && right) {
+        machine_measure(&workload, &verification, &report);
+        right = verification_right(&verification, &workload);
+    }
+    if (!is_trial || !right) {
         report_print_verification(stdout, &report);
     }
-    workload_close(&workload);
+    report_print_measured(stdout, &report);
+    if (!is_trial && right && o->json != NULL) {
+        report_write(&report, o->json);
+    }
     program->interrupted = report.timing != NULL && report.timing->interrupted;
-    return verification_right(&verification);
+    workload_close(&workload);
+    return right;
 }
 
 static bool run_trials(const shapes *shapes, bool from_the_last) {

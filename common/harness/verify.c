@@ -4,32 +4,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/check.h"
 #include "harness/machine.h"
 
 /* Copies that are checked before timing; those that timing writes are checked afterwards. */
 enum { COPIES_CHECKED_FIRST = 2 };
 
-bool verification_right(const verification *verification) {
+bool verification_right(const verification *verification, const workload *workload) {
     bool right = verification->guards_intact && verification->unlike[0] == '\0';
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
-            right = right && (!has_contender(verification->contenders, who) ||
-                              verdict_right(&verification->verdicts[phase][who]));
+        for (int who = 0; who < workload->contenders && verification->made[phase]; ++who) {
+            right = right && verdict_right(&workload->contender[who].verdicts[phase]);
         }
     }
     return right;
 }
 
 /* Checks the outputs of one contender in the first count copies, and adds what it finds. */
-static void check_outputs(const workload *workload, int who, size_t count, enum check_kind kind,
-                          verdict *total) {
-    const rounding rounding = workload_rounding(workload, who);
+static void check_outputs(const workload *workload, const contender *contender, size_t count,
+                          enum check_kind kind, verdict *total) {
+    const rounding rounding = workload_rounding(workload, contender);
     total->kind = kind;
     for (size_t i = 0; i < count; ++i) {
-        const reference reference = workload_reference(workload, who, i);
-        const verdict part = check_output(workload->copy[i].problem[who].d, &reference, kind,
-                                          &rounding, workload->device->stream);
+        const reference reference = workload_reference(workload, contender, i);
+        const verdict part = check_output(workload_share(workload, contender, i)->d.payload,
+                                          &reference, kind, &rounding, workload->device->stream);
         verdict_merge(total, &part);
     }
 }
@@ -39,8 +37,8 @@ static void check_outputs(const workload *workload, int who, size_t count, enum 
 static void digest_outputs(const workload *workload, size_t count, verification *verification) {
     const enum number format = workload->arithmetic.output;
     const bool computes = !workload->step->computes_nothing;
-    for (size_t i = 0; computes && i < count && verification_right(verification); ++i) {
-        const buffer *d = &workload->copy[i].d[CONTENDER_STEP];
+    for (size_t i = 0; computes && i < count && verification_right(verification, workload); ++i) {
+        const buffer *d = &workload->copy[i].of[0].d;
         const uint64_t digest = output_digest(d->payload, format, d->bytes / number_bytes(format),
                                               workload->device->stream);
         if (!verification->digested) {
@@ -62,21 +60,27 @@ static void update_guards(const workload *workload, verification *verification) 
                                                               sizeof verification->guards_text);
 }
 
+/* Launches a contender on the first count copies. */
+static void launch(const workload *workload, const contender *contender, size_t count) {
+    workload_turn(contender, true);
+    for (size_t i = 0; i < count; ++i) {
+        contender->launch(contender, i);
+    }
+    device_wait(workload->device, contender->title);
+    workload_turn(contender, false);
+}
+
 /* NaN, launch, check what was computed; in the order of events that was chosen. */
 static void try_order(const workload *workload, enum check_phase phase, size_t count,
-                      contender_set contenders, enum check_kind kind, verification *verification) {
+                      int contenders, enum check_kind kind, verification *verification) {
     workload_poison(workload);
-    for (int who = 0; who < CONTENDERS; ++who) {
-        for (size_t i = 0; i < count && has_contender(contenders, who); ++i) {
-            workload_launch(workload, who, i);
-        }
+    for (int who = 0; who < contenders; ++who) {
         /* One at a time, so that a fault is attributed to the contender that caused it. */
-        device_wait(workload->device, workload->contenders.names[who]);
+        launch(workload, &workload->contender[who], count);
     }
-    for (int who = 0; who < CONTENDERS; ++who) {
-        if (has_contender(contenders, who) && !workload->step->computes_nothing) {
-            check_outputs(workload, who, count, kind, &verification->verdicts[phase][who]);
-        }
+    for (int who = 0; who < contenders && !workload->step->computes_nothing; ++who) {
+        contender *contender = &workload->contender[who];
+        check_outputs(workload, contender, count, kind, &contender->verdicts[phase]);
     }
     verification->made[phase] = !workload->step->computes_nothing;
     update_guards(workload, verification);
@@ -89,23 +93,28 @@ static void name_order(verification *verification, const char *name) {
 }
 
 /* Whether the exact check has the inputs that are timed. */
-static bool exact_on_timed(const workload *workload, const options *o,
-                           const verification *verification) {
-    return o->inputs == workload->arithmetic.family->exact_inputs && verification->integers.exact;
+static bool exact_on_timed(const workload *workload, const verification *verification) {
+    return workload->options->inputs == arithmetic_exact_inputs(&workload->arithmetic) &&
+           verification->integers.exact;
+}
+
+/* How outputs from the inputs of the options are compared. */
+static enum check_kind timed_kind(const workload *workload, const verification *verification) {
+    return arithmetic_check(&workload->arithmetic, exact_on_timed(workload, verification));
 }
 
 /* One phase on the operands that are there: the reference, then all orders of events, or the first
  * if other inputs follow. What the second opinion says does not depend on them. */
-static void run_phase(const workload *workload, const options *o, enum check_phase phase,
-                      size_t count, enum check_kind kind, verification *verification) {
-    const bool on_timed = phase == PHASE_TIMED || exact_on_timed(workload, o, verification);
-    reference_compute(&workload->reference, &workload->copy[0].problem[CONTENDER_STEP],
+static void run_phase(const workload *workload, enum check_phase phase, size_t count,
+                      enum check_kind kind, verification *verification) {
+    const options *o = workload->options;
+    const bool on_timed = phase == PHASE_TIMED || exact_on_timed(workload, verification);
+    reference_compute(&workload->reference, &workload->copy[0].of[0].problem,
                       workload->device->stream);
     const size_t orders = on_timed ? machine_orders(o) : 1;
-    for (size_t i = 0; i < orders && (i == 0 || verification_right(verification)); ++i) {
+    for (size_t i = 0; i < orders && (i == 0 || verification_right(verification, workload)); ++i) {
         const char *name = machine_choose_order(o, i);
-        try_order(workload, phase, count, i == 0 ? workload->contenders.set : 1U << CONTENDER_STEP,
-                  kind, verification);
+        try_order(workload, phase, count, i == 0 ? workload->contenders : 1, kind, verification);
         if (i == 0) {
             machine_launched(name);
         }
@@ -115,64 +124,54 @@ static void run_phase(const workload *workload, const options *o, enum check_pha
                 name_order(verification, name);
             }
         }
-        if (!verification_right(verification) && verification->wrong_order == NULL) {
+        if (!verification_right(verification, workload) && verification->wrong_order == NULL) {
             verification->wrong_order = name;
         }
     }
 }
 
-/* How outputs from the inputs of the options are compared. */
-static enum check_kind timed_kind(const workload *workload, const options *o,
-                                  const verification *verification) {
-    const family *family = workload->arithmetic.family;
-    return exact_on_timed(workload, o, verification) ? family->exact : family->timed;
-}
-
-void verify_before_timing(workload *workload, const options *o, verification *verification) {
-    const family *family = workload->arithmetic.family;
+void verify_before_timing(workload *workload, verification *verification) {
+    const options *o = workload->options;
+    const arithmetic *arithmetic = &workload->arithmetic;
     const size_t count =
         workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
-    *verification = (struct verification){
-        .contenders = workload->contenders.set,
-        .guards_intact = true,
-        .integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta)};
+    *verification =
+        (struct verification){.guards_intact = true,
+                              .integers = arithmetic_integers(arithmetic, o->k, o->alpha, o->beta)};
     const integers *integers = &verification->integers;
-    if (exact_on_timed(workload, o, verification)) {
-        workload_fill(workload, workload->copies, o, o->inputs, integers);
-        run_phase(workload, o, PHASE_EXACT, count, family->exact, verification);
-        return;
-    }
+    const bool is_timed = exact_on_timed(workload, verification);
     if (integers->exact) {
-        workload_fill(workload, 1, o, family->exact_inputs, integers);
-        run_phase(workload, o, PHASE_EXACT, 1, family->exact, verification);
+        workload_fill(workload, is_timed ? workload->copies : 1,
+                      arithmetic_exact_inputs(arithmetic), integers);
+        run_phase(workload, PHASE_EXACT, is_timed ? count : 1, arithmetic_check(arithmetic, true),
+                  verification);
     }
-    workload_fill(workload, workload->copies, o, o->inputs, integers);
-    run_phase(workload, o, PHASE_TIMED, count, family->timed, verification);
+    if (!is_timed) {
+        workload_fill(workload, workload->copies, o->inputs, integers);
+        run_phase(workload, PHASE_TIMED, count, arithmetic_check(arithmetic, false), verification);
+    }
 }
 
-bool verify_launch(const workload *workload, const options *o, int who,
+bool verify_launch(const workload *workload, const contender *contender,
                    const verification *verification) {
     verdict found = {.checked = 0};
-    buffer_poison(&workload->copy[0].d[who], workload->device->stream);
-    workload_launch(workload, who, 0);
-    device_wait(workload->device, workload->contenders.names[who]);
-    check_outputs(workload, who, 1, timed_kind(workload, o, verification), &found);
+    buffer_poison(&workload_share(workload, contender, 0)->d, workload->device->stream);
+    launch(workload, contender, 1);
+    check_outputs(workload, contender, 1, timed_kind(workload, verification), &found);
     return verdict_right(&found);
 }
 
-void verify_after_timing(const workload *workload, const options *o, const timing *timing,
-                         verification *verification) {
-    const enum check_kind kind = timed_kind(workload, o, verification);
-    for (int who = 0; who < CONTENDERS; ++who) {
-        const size_t launches = timing->samples[who].launches;
-        const size_t written = launches < workload->copies ? launches : workload->copies;
-        if (has_contender(verification->contenders, who) && !workload->step->computes_nothing) {
-            check_outputs(workload, who, written, kind,
-                          &verification->verdicts[PHASE_AFTER_TIMING][who]);
-        }
+void verify_after_timing(const workload *workload, verification *verification) {
+    const enum check_kind kind = timed_kind(workload, verification);
+    const bool computes = !workload->step->computes_nothing;
+    for (int who = 0; who < workload->contenders && computes; ++who) {
+        contender *contender = &workload->contender[who];
+        const size_t written =
+            contender->launches < workload->copies ? contender->launches : workload->copies;
+        check_outputs(workload, contender, written, kind, &contender->verdicts[PHASE_AFTER_TIMING]);
     }
-    verification->made[PHASE_AFTER_TIMING] = !workload->step->computes_nothing;
-    const size_t of_step = timing->samples[CONTENDER_STEP].launches;
+    verification->made[PHASE_AFTER_TIMING] = computes;
+    const size_t of_step = workload->contender[0].launches;
     digest_outputs(workload, of_step < workload->copies ? of_step : workload->copies, verification);
     update_guards(workload, verification);
 }

@@ -182,7 +182,9 @@ struct second_opinion {
 };
 
 const char *second_opinion_name(const step *step, int contender) {
-    return contender == CONTENDER_OTHER ? arithmetic_of(step).family->host : NULL;
+    return contender != CONTENDER_OTHER ? NULL
+           : arithmetic_of(step).moves  ? "the host loop"
+                                        : "the host product";
 }
 
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {

@@ -25,7 +25,7 @@ static void add(list *list, int m, int n, int k) {
     trial->k = k;
     shape_round_up(list->step, &trial->m, &trial->n, &trial->k);
     /* One phase, and an exact one. */
-    trial->inputs = arithmetic_of(list->step).family->exact_inputs;
+    trial->inputs = trial->k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
     trial->random_orders = RANDOM_ORDERS;
     trial->json = NULL;
 }

@@ -12,13 +12,18 @@ typedef struct nvml_device *nvml_device;
 enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
 enum { TEMPERATURE_GPU = 0 };      /* nvmlTemperatureSensors_t */
 enum { CLOCK_SM = 1 };             /* nvmlClockType_t */
-enum { INSUFFICIENT_SIZE = 7 };    /* nvmlReturn_t */
 enum { UUID_SIZE = 96 };           /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
 
 typedef struct violation_time { /* nvmlViolationTime_t */
     unsigned long long reference_microseconds;
     unsigned long long violation_nanoseconds;
 } violation_time;
+
+typedef struct process_info { /* nvmlProcessInfo_t */
+    unsigned int pid;
+    unsigned long long bytes;
+    unsigned int gpu_instance, compute_instance;
+} process_info;
 
 static void *library; /* until the program ends; NULL if there is none */
 static nvml_device gpu;
@@ -83,15 +88,19 @@ double nvml_energy_joules(void) {
                : NAN;
 }
 
-int nvml_processes(void) {
-    nvml_status (*query)(nvml_device, unsigned int *count, void *processes);
-    unsigned int count =
-        0; /* room for none: it says how many there are, and fails if there are any */
-    if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query)) {
-        const nvml_status status = query(gpu, &count, NULL);
-        count = status == 0 || status == INSUFFICIENT_SIZE ? count : 0;
+int nvml_processes(unsigned int *pids, int most) {
+    enum { ROOM = 64 };
+    nvml_status (*query)(nvml_device, unsigned int *count, process_info *processes);
+    process_info processes[ROOM];
+    unsigned int count = ROOM;
+    int found = 0;
+    if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query) &&
+        query(gpu, &count, processes) == 0) {
+        for (; found < most && found < (int)count; ++found) {
+            pids[found] = processes[found].pid;
+        }
     }
-    return (int)count;
+    return found;
 }
 
 void nvml_card(char *text, size_t size) {
