@@ -19,38 +19,44 @@ bool verification_right(const verification *verification, const workload *worklo
     return right;
 }
 
-/* Checks the outputs of one contender in the first count copies, and adds what it finds. */
-static void check_outputs(const workload *workload, const contender *contender, size_t count,
-                          enum check_kind kind, verdict *total) {
-    const rounding rounding = workload_rounding(workload, contender);
-    total->kind = kind;
-    for (size_t i = 0; i < count; ++i) {
-        const reference reference = workload_reference(workload, contender, i);
-        const verdict part = check_output(workload_share(workload, contender, i)->d.payload,
-                                          &reference, kind, &rounding, workload->device->stream);
-        verdict_merge(total, &part);
+/* All copies have the same operands: of all outputs that the step made of them, the bits must be
+ * the same. */
+static void compare_digest(verification *verification, size_t copy, uint64_t digest) {
+    if (!verification->digested) {
+        verification->digest = digest;
+        verification->digested = true;
+    } else if (digest != verification->digest && verification->unlike[0] == '\0') {
+        snprintf(verification->unlike, sizeof verification->unlike,
+                 "two launches on the same inputs gave different bits: digests 0x%016" PRIx64
+                 " and, in copy %zu, 0x%016" PRIx64,
+                 verification->digest, copy, digest);
     }
 }
 
-/* All copies have the same operands: of all outputs that the step made of them, the bits must be
- * the same. Wrong outputs have been reported already and are not compared. */
-static void digest_outputs(const workload *workload, size_t count, verification *verification) {
-    const enum number format = workload->arithmetic.output;
-    const bool computes = !workload->step->computes_nothing;
-    for (size_t i = 0; computes && i < count && verification_right(verification, workload); ++i) {
-        const buffer *d = &workload->copy[i].of[0].d;
-        const uint64_t digest = output_digest(d->payload, format, d->bytes / number_bytes(format),
-                                              workload->device->stream);
-        if (!verification->digested) {
-            verification->digest = digest;
-            verification->digested = true;
-        } else if (digest != verification->digest) {
-            snprintf(verification->unlike, sizeof verification->unlike,
-                     "two launches on the same inputs gave different bits: digests 0x%016" PRIx64
-                     " and, in copy %zu, 0x%016" PRIx64,
-                     verification->digest, i, digest);
+/* Checks one output of a contender. */
+static verdict check_copy(const workload *workload, const contender *contender, size_t copy,
+                          enum check_kind kind) {
+    const reference reference = workload_reference(workload, contender, copy);
+    const rounding rounding = workload_rounding(workload, contender);
+    return check_output(workload_share(workload, contender, copy)->d.payload, &reference, kind,
+                        &rounding, workload->device->stream);
+}
+
+/* Checks the outputs of one contender in the first count copies, and adds what it finds. If they
+ * were made of the inputs that are timed, those of the step that are right must be equal. */
+static void check_outputs(const workload *workload, contender *contender, size_t count,
+                          enum check_phase phase, enum check_kind kind, bool on_timed,
+                          verification *verification) {
+    verdict *total = &contender->verdicts[phase];
+    total->kind = kind;
+    for (size_t i = 0; i < count; ++i) {
+        const verdict part = check_copy(workload, contender, i, kind);
+        verdict_merge(total, &part);
+        if (on_timed && contender == &workload->contender[0] && verdict_right(&part)) {
+            compare_digest(verification, i, part.digest);
         }
     }
+    verification->made[phase] = true;
 }
 
 /* Only the first finding is reported. */
@@ -72,17 +78,17 @@ static void launch(const workload *workload, const contender *contender, size_t 
 
 /* NaN, launch, check what was computed; in the order of events that was chosen. */
 static void try_order(const workload *workload, enum check_phase phase, size_t count,
-                      int contenders, enum check_kind kind, verification *verification) {
+                      int contenders, enum check_kind kind, bool on_timed,
+                      verification *verification) {
     workload_poison(workload);
     for (int who = 0; who < contenders; ++who) {
         /* One at a time, so that a fault is attributed to the contender that caused it. */
         launch(workload, &workload->contender[who], count);
     }
     for (int who = 0; who < contenders && !workload->step->computes_nothing; ++who) {
-        contender *contender = &workload->contender[who];
-        check_outputs(workload, contender, count, kind, &contender->verdicts[phase]);
+        check_outputs(workload, &workload->contender[who], count, phase, kind, on_timed,
+                      verification);
     }
-    verification->made[phase] = !workload->step->computes_nothing;
     update_guards(workload, verification);
 }
 
@@ -114,15 +120,13 @@ static void run_phase(const workload *workload, enum check_phase phase, size_t c
     const size_t orders = on_timed ? machine_orders(o) : 1;
     for (size_t i = 0; i < orders && (i == 0 || verification_right(verification, workload)); ++i) {
         const char *name = machine_choose_order(o, i);
-        try_order(workload, phase, count, i == 0 ? workload->contenders : 1, kind, verification);
+        try_order(workload, phase, count, i == 0 ? workload->contenders : 1, kind, on_timed,
+                  verification);
         if (i == 0) {
             machine_launched(name);
         }
-        if (on_timed) {
-            digest_outputs(workload, count, verification);
-            if (name != NULL) {
-                name_order(verification, name);
-            }
+        if (on_timed && name != NULL) {
+            name_order(verification, name);
         }
         if (!verification_right(verification, workload) && verification->wrong_order == NULL) {
             verification->wrong_order = name;
@@ -154,10 +158,9 @@ void verify_before_timing(workload *workload, verification *verification) {
 
 bool verify_launch(const workload *workload, const contender *contender,
                    const verification *verification) {
-    verdict found = {.checked = 0};
     buffer_poison(&workload_share(workload, contender, 0)->d, workload->device->stream);
     launch(workload, contender, 1);
-    check_outputs(workload, contender, 1, timed_kind(workload, verification), &found);
+    const verdict found = check_copy(workload, contender, 0, timed_kind(workload, verification));
     return verdict_right(&found);
 }
 
@@ -168,10 +171,7 @@ void verify_after_timing(const workload *workload, verification *verification) {
         contender *contender = &workload->contender[who];
         const size_t written =
             contender->launches < workload->copies ? contender->launches : workload->copies;
-        check_outputs(workload, contender, written, kind, &contender->verdicts[PHASE_AFTER_TIMING]);
+        check_outputs(workload, contender, written, PHASE_AFTER_TIMING, kind, true, verification);
     }
-    verification->made[PHASE_AFTER_TIMING] = computes;
-    const size_t of_step = workload->contender[0].launches;
-    digest_outputs(workload, of_step < workload->copies ? of_step : workload->copies, verification);
     update_guards(workload, verification);
 }

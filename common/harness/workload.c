@@ -272,8 +272,7 @@ static void choose_copies(workload *workload, const operand operands[OPERANDS]) 
     const double guards = (double)buffer_footprint(0);
     const double d = output_bytes(workload);
     const double available = (double)device_free_bytes();
-    const double once =
-        (double)SPARE_BYTES + reference_bytes(&workload->arithmetic, o->m, o->n, false);
+    const double once = (double)SPARE_BYTES + reference_bytes(&workload->arithmetic, o->m, o->n);
     double copy = workload->contenders * (d + guards);
     double rotated = d;
     for (int i = 0; i < OPERANDS; ++i) {
@@ -336,7 +335,7 @@ void workload_open(workload *workload, const step *step, const device *device, c
     add_contenders(workload);
     describe_operands(workload, o->inputs, &(integers){.exact = false}, operands);
     choose_copies(workload, operands);
-    workload->reference = reference_create(&workload->arithmetic, o->m, o->n, o->k, false);
+    workload->reference = reference_create(&workload->arithmetic, o->m, o->n, o->k);
     workload->copy = allocate(workload->copies, sizeof *workload->copy);
     for (operand_copy *copy = workload->copy; copy < workload->copy + workload->copies; ++copy) {
         for (int i = 0; i < OPERANDS; ++i) {

@@ -116,23 +116,6 @@ static void copies(void) {
     }
 }
 
-static void samples(void) {
-    static uint64_t positions[SAMPLE_COUNT];
-    const int shapes[][2] = {{1, 1}, {1, 13}, {1, 8}, {7, 24}, {8192, 4096}, {INT_MAX, 8}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-        const uint64_t m = (uint64_t)shapes[i][0];
-        const uint64_t n = (uint64_t)shapes[i][1];
-        const uint64_t corners[] = {0, n - 1, (m - 1) * n, m * n - 1};
-        sample_positions(shapes[i][0], shapes[i][1], positions);
-        EXPECT(memcmp(positions, corners, sizeof corners) == 0, "corners of shape %zu", i);
-        uint64_t largest = 0;
-        for (size_t j = 0; j < SAMPLE_COUNT; ++j) {
-            largest = positions[j] > largest ? positions[j] : largest;
-        }
-        EXPECT(largest == m * n - 1, "shape %zu", i);
-    }
-}
-
 /* ---- numbers */
 
 static integers integers_of(const step *step, int64_t k, float alpha, float beta) {
@@ -323,7 +306,6 @@ static const struct {
 } CASES[] = {
     {"shape: rounding up to what is taken", rounding_up},
     {"shape: number of operand copies", copies},
-    {"shape: sampled positions", samples},
     {"arithmetic: what is computed, and what is rounded", computations},
     {"arithmetic: range of exact integers", integer_range},
     {"arithmetic: sums of the exact check's integers", sums_stay_exact},

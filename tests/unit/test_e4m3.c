@@ -224,7 +224,7 @@ static void scales(void) {
 /* The reference of every element on the emulator, whose memory is the host's. */
 static reference reference_of(const step *step, const operands *made) {
     const arithmetic arithmetic = arithmetic_of(step);
-    const reference made_of = reference_create(&arithmetic, M, N, K, false);
+    const reference made_of = reference_create(&arithmetic, M, N, K);
     reference_compute(&made_of, &made->problem, NULL);
     return made_of;
 }
@@ -245,7 +245,7 @@ static void modelled(void) {
         const reference reference = reference_of(STEPS[s], &made);
         int lost = 0;
         for (size_t i = 0; i < reference.count; ++i) {
-            const expected expected = reference_element(&reference, i);
+            const expected expected = reference.elements[i];
             const float next = expected.modelled * (1 + 0x1p-7f);
             EXPECT(passes(STEPS[s], &expected, expected.modelled, true), "%s: %zu", STEPS[s]->name,
                    i);
@@ -362,7 +362,7 @@ static void exact(void) {
     for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
         const reference reference = reference_of(STEPS[s], &made);
         for (size_t i = 0; i < reference.count; ++i) {
-            const expected expected = reference_element(&reference, i);
+            const expected expected = reference.elements[i];
             EXPECT((double)expected.modelled == expected.value, "%s: %zu: %g, not %g",
                    STEPS[s]->name, i, (double)expected.modelled, expected.value);
         }

@@ -136,7 +136,7 @@ static void wrong(void) {
     exact->wrong = 1;
     exact->got = 12;
     exact->expected = 13;
-    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_OTHER].not_finite = 1;
+    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_OTHER].wrong = 1;
     result.guards_intact = false;
     snprintf(result.guards_text, sizeof result.guards_text, "guards: D of copy 0: somewhere");
     run.timing = NULL;
@@ -285,7 +285,7 @@ static const row ROWS[] = {
     {"the lines and the JSON of a wrong result",
      wrong,
      {"!verified   ", "WRONG      exact: 1 of 32768 differ; first at [0][0]: got 12, expected 13\n",
-      "WRONG      cuBLAS bounded: 1 elements were never written", "(after timing)\n",
+      "WRONG      cuBLAS bounded: 1 of 32768 are outside the bound", "(after timing)\n",
       "WRONG      guards: D of copy 0: somewhere\n", "\"verified\": false", "\"wrong\": 1",
       "\"guards_intact\": false", "\"timing\": null"}},
     {"cuBLAS with fp16 sums beside it",

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "harness/elements.h"
 #include "harness/message.h"
 
 struct second_opinion {
@@ -150,7 +151,7 @@ void second_opinion_launch(second_opinion *cublas, const problem *problem) {
                                    problem->stream),
                    "starting the copy of %zu bytes on the GPU", bytes);
     } else if (cublas->computes == ADD_ONE_INT32) {
-        add_one(problem);
+        elements_add_one(problem);
     } else {
         cublas_check(compute(cublas, problem), "running cuBLAS");
     }

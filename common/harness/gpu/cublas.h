@@ -19,9 +19,6 @@ extern "C" {
  * */
 void cublas_check(cublasStatus_t status, const char *what);
 
-/* D = A + 1 by a plain kernel. */
-void add_one(const problem *problem);
-
 /* ---- cuBLASLt's product of one shape: that of the first problem */
 
 typedef struct lt_matmul lt_matmul;
