@@ -23,7 +23,17 @@ ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
 CU_OBJECTS := $(patsubst common/%.cu,$(BUILD)/%.cu.o,$(wildcard common/harness/gpu/*.cu))
 HARNESS := $(BUILD)/harness/libharness.a
 TRACE_MEASURE := $(BUILD)/harness/trace/measure.o $(BUILD)/harness/trace/gpu/listen.o
-$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS)
+# What cublasLt.h calls the tiles, stages and clusters of its algorithms, by their numbers.
+LT_NAMES := $(BUILD)/harness/lt_names.o
+LT_HEADER = echo '\#include <cublasLt.h>' | $(CC) $(INCLUDE) -E -
+lt_names = echo 'const char *const $(1)[1024] = {'; $(LT_HEADER) | \
+    sed -nE 's/^ *$(2)_([0-9]+x[0-9AUTOx]+) = ([0-9]+),?$$/[\2] = "\1",/p'; echo '};'
+$(LT_NAMES): $(BUILD)/flags
+	$(need_nvcc)@mkdir -p $(@D); { $(call lt_names,lt_tiles,CUBLASLT_MATMUL_TILE); \
+	    $(call lt_names,lt_stages,CUBLASLT_MATMUL_STAGES); \
+	    $(call lt_names,lt_clusters,CUBLASLT_CLUSTER_SHAPE); } >$(@:.o=.c)
+	$(Q)$(CC) $(CFLAGS) -c $(@:.o=.c) -o $@
+$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
 $(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
 $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags

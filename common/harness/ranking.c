@@ -11,8 +11,7 @@ static int by_seconds(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* Keeps the faster half, at least `most`, and the numbers below `always`. Returns how many. */
-static int keep_fastest(ranked *all, int count, int most, int always) {
+int ranked_sort(ranked *all, int count) {
     int good = 0;
     for (int i = 0; i < count; ++i) {
         if (all[i].seconds > 0) { /* launched, and not NAN */
@@ -20,6 +19,12 @@ static int keep_fastest(ranked *all, int count, int most, int always) {
         }
     }
     qsort(all, (size_t)good, sizeof *all, by_seconds);
+    return good;
+}
+
+/* Keeps the faster half, at least `most`, and the numbers below `always`. Returns how many. */
+static int keep_fastest(ranked *all, int count, int most, int always) {
+    const int good = ranked_sort(all, count);
     const int half = good / 2 > most ? good / 2 : most;
     int kept = 0;
     for (int i = 0; i < good; ++i) {

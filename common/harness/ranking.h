@@ -8,6 +8,9 @@ typedef struct ranked {
     double seconds; /* of its fastest launch; 0: it was not launched */
 } ranked;
 
+/* Sorts those that were launched and are not out, the fastest first. Returns how many they are. */
+int ranked_sort(ranked *all, int count);
+
 /* Launches each of all[0 ... count - 1] once, then the faster half once more, and so on, until
  * `most` are left, and with them all numbers below `always`. One launch can be slow by chance, so
  * the fastest of each counts; and the clock may fall meanwhile, so every other time it goes

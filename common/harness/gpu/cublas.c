@@ -39,13 +39,6 @@ const char *second_opinion_name(const step *step, int contender) {
     }
 }
 
-void cublas_check(cublasStatus_t status, const char *what) {
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        end_with(STATUS_FAILED, "%s failed: %s: %s", what, cublasGetStatusName(status),
-                 cublasGetStatusString(status));
-    }
-}
-
 /* cuBLAS may split k over several blocks. By default it may then round the partial sums to 16 bits
  * before it adds them, which is not the product that the rungs compute. */
 static const cublasMath_t MATH_MODE =
