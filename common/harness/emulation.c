@@ -81,31 +81,26 @@ static uint64_t extra_wavefronts(const emulator_access_site *site) {
     return site->wavefronts - site->ideal;
 }
 
-static size_t count_conflicts(const emulation *emulation) {
-    size_t count = 0;
-    while (count < emulation->sites && extra_wavefronts(&emulation->site[count]) > 0) {
-        ++count;
-    }
-    return count;
-}
-
+/* The lines with conflicts are the first. */
 static void print_conflicts(FILE *out, const emulation *emulation) {
-    const size_t conflicts = count_conflicts(emulation);
     const size_t sites = emulation->sites;
+    size_t conflicts = 0;
+    while (conflicts < sites && extra_wavefronts(&emulation->site[conflicts]) > 0) {
+        ++conflicts;
+    }
     if (sites == 0) {
         fputs("banks      no plain loads or stores of shared memory\n", out);
-        return;
-    }
-    if (conflicts == 0) {
+    } else if (conflicts == 0) {
         fprintf(out, "banks      no conflict in the %zu line%s that access%s shared memory\n",
                 sites, plural(sites), sites == 1 ? "es" : "");
-        return;
+    } else {
+        fprintf(out,
+                "banks      conflicts in %zu of the %zu line%s that access shared memory:\n"
+                "           ways  wavefronts  of them extra  access  line\n",
+                conflicts, sites, plural(sites));
     }
-    fprintf(out, "banks      conflicts in %zu of the %zu line%s that access shared memory:\n",
-            conflicts, sites, plural(sites));
-    fputs("           ways  wavefronts  of them extra  access  line\n", out);
-    for (size_t i = 0; i < conflicts; ++i) {
-        const emulator_access_site *site = &emulation->site[i];
+    for (const emulator_access_site *site = emulation->site; site < emulation->site + conflicts;
+         ++site) {
         fprintf(out, "           %4d  %10" PRIu64 "  %13" PRIu64 "  %-6s  %s:%d\n",
                 site->worst_ways, site->wavefronts, extra_wavefronts(site),
                 site->is_write ? "write" : "read", site->file, site->line);
@@ -120,40 +115,18 @@ void emulation_print(FILE *out, const emulation *emulation) {
     print_conflicts(out, emulation);
 }
 
-#define COUNT(name)                                                                                \
-    { #name, offsetof(emulator_counts, name) }
-
-static void write_counts(json *json, const emulator_counts *counts) {
-    static const struct {
-        const char *key;
-        size_t offset; /* of a uint64_t */
-    } COUNTS[] = {COUNT(ctas),
-                  COUNT(clusters),
-                  COUNT(threads),
-                  COUNT(global_read_bytes),
-                  COUNT(global_written_bytes),
-                  COUNT(tma_read_bytes),
-                  COUNT(tma_written_bytes),
-                  COUNT(tma_loads),
-                  COUNT(tma_stores),
-                  COUNT(multicast_bytes),
-                  COUNT(copied_bytes),
-                  COUNT(wgmmas),
-                  COUNT(mmas),
-                  COUNT(multiply_adds),
-                  COUNT(mbarrier_arrivals),
-                  COUNT(mbarrier_waits),
-                  COUNT(mbarrier_waits_blocked),
-                  COUNT(barrier_waits),
-                  COUNT(barrier_waits_blocked),
-                  COUNT(ring_slots),
-                  COUNT(ring_ahead_most)};
+static void write_counts(json *json, const emulator_counts *c) {
+#define COUNT(name) json_integer(json, #name, c->name)
     json_open(json, "counts", '{');
-    for (size_t i = 0; i < sizeof COUNTS / sizeof *COUNTS; ++i) {
-        json_integer(json, COUNTS[i].key,
-                     *(const uint64_t *)((const char *)counts + COUNTS[i].offset));
-    }
-    json_number(json, "ring_ahead_mean", counts->ring_ahead_mean, 7);
+    COUNT(ctas), COUNT(clusters), COUNT(threads);
+    COUNT(global_read_bytes), COUNT(global_written_bytes);
+    COUNT(tma_read_bytes), COUNT(tma_written_bytes), COUNT(tma_loads), COUNT(tma_stores);
+    COUNT(multicast_bytes), COUNT(copied_bytes);
+    COUNT(wgmmas), COUNT(mmas), COUNT(multiply_adds);
+    COUNT(mbarrier_arrivals), COUNT(mbarrier_waits), COUNT(mbarrier_waits_blocked);
+    COUNT(barrier_waits), COUNT(barrier_waits_blocked);
+    COUNT(ring_slots), COUNT(ring_ahead_most);
+    json_number(json, "ring_ahead_mean", c->ring_ahead_mean, 7);
     json_close(json, '}');
 }
 

@@ -103,18 +103,27 @@ void json_close(json *json, char bracket) {
     json->filled = true;
 }
 
-void json_text(json *json, const char *key, const char *value) {
+void json_null(json *json, const char *key) {
     write_key(json, key);
-    if (value != NULL) {
+    fputs("null", json->file);
+}
+
+void json_text(json *json, const char *key, const char *value) {
+    if (value != NULL && (key == NULL || *value != '\0')) {
+        write_key(json, key);
         write_text(json, value);
-    } else {
-        fputs("null", json->file);
+    } else if (key == NULL) {
+        json_null(json, key);
     }
 }
 
 void json_number(json *json, const char *key, double value, int digits) {
-    write_key(json, key);
-    fprintf(json->file, isfinite(value) ? "%.*g" : "null", digits, value);
+    if (isfinite(value)) {
+        write_key(json, key);
+        fprintf(json->file, "%.*g", digits, value);
+    } else if (key == NULL) {
+        json_null(json, key);
+    }
 }
 
 void json_numbers(json *json, const char *key, const double *values, size_t count, int digits) {
@@ -130,9 +139,17 @@ void json_integer(json *json, const char *key, uint64_t value) {
     fprintf(json->file, "%" PRIu64, value);
 }
 
+void json_count(json *json, const char *key, uint64_t value) {
+    if (value > 0) {
+        json_integer(json, key, value);
+    }
+}
+
 void json_bool(json *json, const char *key, bool value) {
-    write_key(json, key);
-    fputs(value ? "true" : "false", json->file);
+    if (value || key == NULL) {
+        write_key(json, key);
+        fputs(value ? "true" : "false", json->file);
+    }
 }
 
 int json_commit(json *json, const char *path, char *error, size_t size) {

@@ -27,11 +27,14 @@ void json_begin(json *json);
 void json_open(json *json, const char *key, char bracket);
 void json_close(json *json, char bracket);
 
-/* Values. A text (UTF-8) is escaped; NULL, and a number that is not finite, become null. */
+/* Values. A text (UTF-8) is escaped. In an object what is not known is left out: an empty text or
+ * NULL, a number that is not finite; and so are what is false, and a count of 0. */
 void json_text(json *json, const char *key, const char *value);
 void json_number(json *json, const char *key, double value, int digits);
 void json_numbers(json *json, const char *key, const double *values, size_t count, int digits);
 void json_integer(json *json, const char *key, uint64_t value);
+void json_count(json *json, const char *key, uint64_t value);
+void json_null(json *json, const char *key);
 void json_bool(json *json, const char *key, bool value);
 
 /* Puts the line into the file at path. Returns 0, or non-zero with one sentence in error; then the

@@ -46,19 +46,33 @@ static double value_of(const report *report, const contender *contender, enum fi
 
 /* ---- the printed lines */
 
-/* A value between two texts. Nothing if it is not known. Whether it is. */
-static bool print_field(FILE *out, const char *before, const report *report,
-                        const contender *contender, enum field field, const char *after) {
-    const double value = value_of(report, contender, field);
-    if (isfinite(value)) {
-        fputs(before, out);
-        fprintf(out, FIELD[field].format, FIELD[field].scale * value);
-        fputs(after, out);
+/* The values of some fields, with commas between, as far as they are known; whether all are. */
+static bool print_fields(FILE *out, const report *report, const contender *contender,
+                         enum field first, enum field last) {
+    const char *between = "";
+    bool all = true;
+    for (enum field field = first; field <= last; ++field) {
+        const double value = value_of(report, contender, field);
+        all = all && isfinite(value);
+        if (isfinite(value)) {
+            fputs(between, out);
+            fprintf(out, FIELD[field].format, FIELD[field].scale * value);
+            between = ", ";
+        }
     }
-    return isfinite(value);
+    return all;
 }
 
-static const char *or_unknown(const char *text) { return text[0] != '\0' ? text : "unknown"; }
+/* The same of the one that the step is compared with first, at the line's end. */
+static void print_peers(FILE *out, const report *report, const contender *peer, enum field first,
+                        enum field last) {
+    if (peer != NULL) {
+        fprintf(out, "   (%s ", peer->title);
+        print_fields(out, report, peer, first, last);
+        fputc(')', out);
+    }
+    fputc('\n', out);
+}
 
 /* What makes times of this GPU uncertain, a line each. */
 static void print_conditions(FILE *out, const device_info *gpu) {
@@ -88,8 +102,8 @@ static void print_machine(FILE *out, const device_info *gpu) {
         return;
     }
     fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
-            gpu->name, gpu->sms, major, minor, or_unknown(gpu->cuda), or_unknown(gpu->cublas),
-            or_unknown(gpu->driver));
+            gpu->name, gpu->sms, major, minor, gpu->cuda, gpu->cublas,
+            gpu->driver[0] != 0 ? gpu->driver : "unknown");
     print_conditions(out, gpu);
 }
 
@@ -284,14 +298,13 @@ static void print_regret(FILE *out, const report *report) {
         }
     }
     if (best != NULL) {
-        fprintf(out,
-                "regret     the choice takes %.3f of the time of %s, %.4g ms, the fastest of %d\n",
+        fprintf(out, "regret     %.3f of the time of %s, %.4g ms, the fastest of %d\n",
                 median(workload->contender[0].of[SECONDS], rounds) / least, best->title,
                 1e3 * least, kernels);
     }
 }
 
-/* The share of the tensor cores' or the memory's peak, beside that of the peer. */
+/* The share of the tensor cores' or the memory's peak. */
 static void print_share(FILE *out, const report *report, const contender *peer) {
     const workload *workload = report->workload;
     const contender *step = &workload->contender[0];
@@ -303,7 +316,7 @@ static void print_share(FILE *out, const report *report, const contender *peer) 
     fputs(moves ? "memory     " : "tensor     ", out);
     if (workload->step->on_cuda_cores) {
         fputc('-', out);
-    } else if (!print_field(out, "", report, step, SHARE, "")) {
+    } else if (!print_fields(out, report, step, SHARE, SHARE)) {
         fputs("peak unknown", out);
     } else if (moves) {
         fprintf(out, " of %.0f GB/s, its peak by clock and bus width",
@@ -311,41 +324,32 @@ static void print_share(FILE *out, const report *report, const contender *peer) 
     } else {
         fputs(" of the tensor-core peak's cycles", out);
     }
-    print_field(out, "   clock ", report, step, CLOCK, "");
-    if (peer != NULL) {
-        fprintf(out, "   (%s ", peer->title);
-        print_field(out, "", report, peer, SHARE, ", ");
-        print_field(out, "", report, peer, CLOCK, ")");
-    }
-    fputc('\n', out);
+    fputs("   clock ", out);
+    print_fields(out, report, step, CLOCK, CLOCK);
+    print_peers(out, report, peer, SHARE, CLOCK);
 }
 
 static void print_power(FILE *out, const report *report, const contender *peer) {
-    const contender *step = &report->workload->contender[0];
-    if (!print_field(out, "power      ", report, step, POWER, ", ")) {
-        fputs("power      unknown: the driver's energy counter cannot be read\n", out);
+    fputs("power      ", out);
+    if (!print_fields(out, report, &report->workload->contender[0], POWER, ENERGY)) {
+        fputs("unknown: the driver's energy counter cannot be read\n", out);
         return;
     }
-    print_field(out, "", report, step, ENERGY,
-                report->workload->arithmetic.moves ? " per launch" : " per GEMM");
-    if (peer != NULL) {
-        fprintf(out, "   (%s ", peer->title);
-        print_field(out, "", report, peer, POWER, ", ");
-        print_field(out, "", report, peer, ENERGY, ")");
-    }
-    fputc('\n', out);
+    fputs(report->workload->arithmetic.moves ? " per launch" : " per GEMM", out);
+    print_peers(out, report, peer, POWER, ENERGY);
 }
 
 /* The time that each took before its first call. */
-static void print_before(FILE *out, const report *report) {
-    const workload *workload = report->workload;
-    const contender *other = workload_find(workload, CONTENDER_OTHER);
-    const contender *heuristic = workload_find(workload, CONTENDER_HEURISTIC);
-    print_field(out, "before     prepare ", report, &workload->contender[0], BEFORE, "");
-    if (other != NULL) {
-        print_field(out, "   (starting cuBLAS ", report, other, BEFORE, "");
-        if (heuristic != NULL) {
-            print_field(out, ", cuBLASLt's search ", report, heuristic, BEFORE, "");
+static void print_before(FILE *out, const report *report, const contender *peer) {
+    const contender *heuristic = workload_find(report->workload, CONTENDER_HEURISTIC);
+    fputs("before     prepare ", out);
+    print_fields(out, report, &report->workload->contender[0], BEFORE, BEFORE);
+    if (peer != NULL) {
+        fputs("   (starting cuBLAS ", out);
+        print_fields(out, report, peer, BEFORE, BEFORE);
+        if (heuristic != NULL && isfinite(heuristic->before_seconds)) {
+            fputs(", cuBLASLt's search ", out);
+            print_fields(out, report, heuristic, BEFORE, BEFORE);
         }
         fputc(')', out);
     }
@@ -368,7 +372,7 @@ static void print_timing(FILE *out, const report *report) {
     }
     print_regret(out, report);
     if (!moves && protocol == PROTOCOL_CALL) {
-        print_before(out, report);
+        print_before(out, report, peer);
     } else {
         print_share(out, report, peer);
     }
@@ -392,32 +396,10 @@ void report_print_measured(FILE *out, const report *report) {
 
 /* ---- the row */
 
-/* What is not known, or not so, is left out. */
-static void write_known(json *json, const char *key, double value, int digits) {
-    if (isfinite(value)) {
-        json_number(json, key, value, digits);
-    }
-}
-static void write_named(json *json, const char *key, const char *text) {
-    if (text != NULL && text[0] != '\0') {
-        json_text(json, key, text);
-    }
-}
-static void write_true(json *json, const char *key, bool is_so) {
-    if (is_so) {
-        json_bool(json, key, true);
-    }
-}
-static void write_count(json *json, const char *key, size_t count) {
-    if (count > 0) {
-        json_integer(json, key, count);
-    }
-}
-
 static void write_gpu(json *json, const device_info *gpu) {
     char capability[16];
     if (gpu->emulated) {
-        json_text(json, "gpu", NULL);
+        json_null(json, "gpu");
         return;
     }
     snprintf(capability, sizeof capability, "%d.%d", gpu->compute_capability / 10,
@@ -425,20 +407,20 @@ static void write_gpu(json *json, const device_info *gpu) {
     const double limit = gpu->power_limit_watts;
     const double usual = gpu->default_power_watts;
     json_open(json, "gpu", '{');
-    write_named(json, "name", gpu->name);
-    write_named(json, "card", gpu->card);
-    write_named(json, "compute_capability", capability);
-    write_count(json, "sms", (size_t)gpu->sms);
-    write_count(json, "l2_bytes", gpu->l2_bytes);
-    write_count(json, "memory_bytes", gpu->memory_bytes);
-    write_known(json, "memory_bytes_per_second", gpu->memory_bytes_per_second, SECONDS_DIGITS);
-    write_known(json, "power_limit_watts", limit, DIGITS);
-    write_known(json, "default_power_watts", limit < usual ? usual : NAN, DIGITS);
-    write_true(json, "draws", gpu->draws);
-    write_true(json, "under_windows", gpu->under_windows);
-    write_named(json, "driver", gpu->driver);
-    write_named(json, "cuda", gpu->cuda);
-    write_named(json, "cublas", gpu->cublas);
+    json_text(json, "name", gpu->name);
+    json_text(json, "card", gpu->card);
+    json_text(json, "compute_capability", capability);
+    json_integer(json, "sms", (size_t)gpu->sms);
+    json_integer(json, "l2_bytes", gpu->l2_bytes);
+    json_integer(json, "memory_bytes", gpu->memory_bytes);
+    json_number(json, "memory_bytes_per_second", gpu->memory_bytes_per_second, SECONDS_DIGITS);
+    json_number(json, "power_limit_watts", limit, DIGITS);
+    json_number(json, "default_power_watts", limit < usual ? usual : NAN, DIGITS);
+    json_bool(json, "draws", gpu->draws);
+    json_bool(json, "under_windows", gpu->under_windows);
+    json_text(json, "driver", gpu->driver);
+    json_text(json, "cuda", gpu->cuda);
+    json_text(json, "cublas", gpu->cublas);
     json_close(json, '}');
 }
 
@@ -450,18 +432,22 @@ static void write_context(json *json, const report *report) {
     json_open(json, "context", '{');
     write_gpu(json, &workload->device->info);
     json_text(json, "commit", gemm_ladder_commit);
-    json_text(json, "protocol", timed ? protocol_name(o->protocol) : NULL);
+    if (timed) {
+        json_text(json, "protocol", protocol_name(o->protocol));
+    } else {
+        json_null(json, "protocol");
+    }
     json_open(json, "problem", '{');
     json_text(json, "computation", arithmetic->name);
     json_integer(json, "m", (uint64_t)o->m);
     json_integer(json, "n", (uint64_t)o->n);
-    write_count(json, "k", (size_t)o->k);
+    json_count(json, "k", (uint64_t)o->k);
     json_text(json, "inputs", inputs_name(o->inputs));
     json_integer(json, "seed", o->seed);
-    write_known(json, "alpha", arithmetic->takes_c ? (double)o->alpha : NAN, SECONDS_DIGITS);
-    write_known(json, "beta", arithmetic->takes_c ? (double)o->beta : NAN, SECONDS_DIGITS);
+    json_number(json, "alpha", arithmetic->takes_c ? (double)o->alpha : NAN, SECONDS_DIGITS);
+    json_number(json, "beta", arithmetic->takes_c ? (double)o->beta : NAN, SECONDS_DIGITS);
     json_close(json, '}');
-    write_count(json, "rounds", timed ? (size_t)o->rounds : 0);
+    json_count(json, "rounds", timed ? (uint64_t)o->rounds : 0);
     json_close(json, '}');
 }
 
@@ -483,7 +469,7 @@ static void write_errors(json *json, const report *report) {
             (who == 0 || !is_step(contender->role))) {
             json_open(json, contender->key, '{');
             json_number(json, "bound", verdict->max_error_over_bound, DIGITS);
-            write_known(json, "relative",
+            json_number(json, "relative",
                         workload->arithmetic.scaled ? verdict->relative_error : NAN, DIGITS);
             json_close(json, '}');
         }
@@ -500,7 +486,7 @@ static void write_contender(json *json, const report *report, const contender *c
     json_numbers(json, "seconds", contender->of[SECONDS], timing->rounds, SECONDS_DIGITS);
     for (enum field field = 0; field < FIELDS; ++field) {
         const bool of_memory = field == SHARE && workload->arithmetic.moves;
-        write_known(json, of_memory ? "memory_share" : FIELD[field].key,
+        json_number(json, of_memory ? "memory_share" : FIELD[field].key,
                     value_of(report, contender, field), DIGITS);
     }
     if (workload->options->protocol == PROTOCOL_SUSTAINED &&
@@ -519,7 +505,7 @@ static void write_heuristic(json *json, const char *key, const heuristic *heuris
     json_integer(json, "number", (uint64_t)heuristic->number);
     json_text(json, "name", heuristic->name);
     json_text(json, "algorithm", heuristic->algorithm);
-    write_known(json, "seconds", heuristic->seconds, SECONDS_DIGITS);
+    json_number(json, "seconds", heuristic->seconds, SECONDS_DIGITS);
     json_close(json, '}');
 }
 
@@ -529,10 +515,10 @@ static void write_heuristics(json *json, const heuristics *found) {
     json_open(json, "heuristics", '{');
     json_integer(json, "asked", MOST_HEURISTICS);
     json_integer(json, "returned", (uint64_t)found->returned);
-    write_count(json, "enumerated", (size_t)found->enumerated);
-    write_true(json, "cut", found->cut);
-    write_count(json, "launched", (size_t)found->timed);
-    write_count(json, "checked", (size_t)found->finalists);
+    json_count(json, "enumerated", (size_t)found->enumerated);
+    json_bool(json, "cut", found->cut);
+    json_count(json, "launched", (size_t)found->timed);
+    json_count(json, "checked", (size_t)found->finalists);
     write_heuristic(json, "winner", &found->winner);
     if (found->count > 0) {
         json_open(json, "timed", '[');
@@ -548,10 +534,10 @@ static void write_timing(json *json, const report *report) {
     const workload *workload = report->workload;
     const timing *timing = report->timing;
     const contender *other = workload_find(workload, CONTENDER_OTHER);
-    write_count(json, "launches", timing->launches);
-    write_count(json, "idle_ms", timing->launches > 0 ? IDLE_MS : 0);
-    write_true(json, "gated", timing->gated);
-    write_true(json, "interrupted", timing->interrupted);
+    json_count(json, "launches", timing->launches);
+    json_count(json, "idle_ms", timing->launches > 0 ? IDLE_MS : 0);
+    json_bool(json, "gated", timing->gated);
+    json_bool(json, "interrupted", timing->interrupted);
     json_open(json, "timed", '{');
     for (int who = 0; who < workload->contenders; ++who) {
         write_contender(json, report, &workload->contender[who]);
@@ -581,14 +567,14 @@ static void write_start(json *json, const report *report) {
     snprintf(digest, sizeof digest, "0x%016" PRIx64, report->verification->digest);
     json_text(json, "step", step->name);
     json_text(json, "idea", step->idea);
-    write_named(json, "below", step->below);
+    json_text(json, "below", step->below);
     json_text(json, "date", date);
     write_context(json, report);
-    write_count(json, "kernel", kernel_of(workload));
-    write_true(json, "fp16_sums", workload->arithmetic.fp16_sums);
-    write_true(json, "computes_nothing", step->computes_nothing);
+    json_count(json, "kernel", kernel_of(workload));
+    json_bool(json, "fp16_sums", workload->arithmetic.fp16_sums);
+    json_bool(json, "computes_nothing", step->computes_nothing);
     json_integer(json, "copies", workload->copies);
-    write_named(json, "digest", report->verification->digested ? digest : NULL);
+    json_text(json, "digest", report->verification->digested ? digest : NULL);
 }
 
 void report_write(const report *report, const char *path) {

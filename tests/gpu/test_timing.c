@@ -25,11 +25,11 @@ static const double UNGATED_AT_LEAST = 1.5;
 static void *from, *to;
 
 /* A copy at once, or after a delay. */
-static void copy(const void *context, int who, size_t number) {
+static void copy(const contender *contender, size_t number) {
     const double begin = monotonic_seconds();
-    (void)context;
     (void)number;
-    while (who == CONTENDER_OTHER && monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
+    while (contender->role == CONTENDER_OTHER &&
+           monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
     }
     cuda_check(cudaMemcpyAsync(to, from, COPIED_BYTES, cudaMemcpyDeviceToDevice, gpu.stream),
                "a copy");
@@ -37,12 +37,25 @@ static void copy(const void *context, int who, size_t number) {
 
 /* The time of a copy with the delay before every enqueueing over the time of one without. */
 static double delayed_over_undelayed(bool ungated) {
-    const contenders contenders = {STEP_AND_OTHER, {"copy", "late copy"}, copy, NULL};
-    const options options = {.protocol = PROTOCOL_BURST, .rounds = ROUNDS, .ungated = ungated};
-    const work work = {.bytes = 2.0 * COPIED_BYTES};
-    timing timing = {.rounds = 0};
-    timing_run(&gpu, &options, 1, work, &contenders, &timing);
-    return timing_summarize(&timing, CONTENDER_OTHER, &gpu.info).ratio.median;
+    static const step moves = {.computes = TRANSPOSE_FP32};
+    const options options = {.m = COPIED_BYTES / 4,
+                             .n = 1,
+                             .protocol = PROTOCOL_BURST,
+                             .rounds = ROUNDS,
+                             .ungated = ungated};
+    contender contenders[] = {{.role = CONTENDER_STEP, .title = "copy", .launch = copy},
+                              {.role = CONTENDER_OTHER, .title = "late copy", .launch = copy}};
+    workload workload = {.step = &moves,
+                         .options = &options,
+                         .device = &gpu,
+                         .arithmetic = arithmetic_of(&moves),
+                         .copies = 1,
+                         .contenders = 2,
+                         .contender = contenders};
+    static timing timing; /* too large for the stack */
+    timing.rounds = 0;
+    timing_run(&workload, &timing);
+    return timing_summarize(&workload, &contenders[1], timing.rounds).ratio.median;
 }
 
 static void delays_do_not_count(void) {

@@ -131,8 +131,8 @@ static void computations(void) {
     EXPECT(sums.fp16_sums && !arithmetic_of(&half).fp16_sums, "fp16");
     EXPECT(arithmetic_of(&addmm).takes_c && arithmetic_of(&addmm).output == NUMBER_FP32, "addmm");
     EXPECT(arithmetic_of(&unknown).name == NULL, "unknown");
-    EXPECT(arithmetic_moved_bytes(&transposed, 32768, 65536) == 17179869184.0, "bytes");
-    EXPECT(shape_flop(8192, 8192, 8192) == 1099511627776.0, "flop");
+    EXPECT(arithmetic_work(&transposed, 32768, 65536, 0) == 17179869184.0, "bytes");
+    EXPECT(arithmetic_work(&sums, 8192, 8192, 8192) == 1099511627776.0, "flop");
     EXPECT(arithmetic_rounding(&sums, 4096, true).to_fp16 == 512, "fp16 sums");
     EXPECT(arithmetic_rounding(&sums, 4, true).to_fp16 == 1, "less than one group");
     EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp16 == 0, "fp32 sums");
@@ -253,24 +253,29 @@ static void times(void) {
     double cublas_seconds[] = {2e-3, 2e-3, 2e-3};
     double clock_ghz[] = {1, 1, 1};
     double unknown[] = {NAN, NAN, NAN};
-    const timing timing = {.rounds = 3,
-                           .work = {.flop = 4.096e9},
-                           .samples = {{{step_seconds, clock_ghz, unknown, unknown}, 15},
-                                       {{cublas_seconds, unknown, unknown, unknown}, 15}}};
-    const device_info gpu = {.compute_capability = 90, .sms = 2};
-    const timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
+    static const options o = {.m = 1024, .n = 2000, .k = 1000};
+    contender contenders[] = {
+        {.role = CONTENDER_STEP, .of = {step_seconds, clock_ghz, unknown, unknown}},
+        {.role = CONTENDER_OTHER, .of = {cublas_seconds, unknown, unknown, unknown}}};
+    const device gpu = {.info = {.compute_capability = 90, .sms = 2}};
+    workload workload = {.step = &tiled,
+                         .options = &o,
+                         .device = &gpu,
+                         .arithmetic = arithmetic_of(&tiled),
+                         .contenders = 2,
+                         .contender = contenders};
+    const timing_summary step = timing_summarize(&workload, &contenders[0], 3);
     EXPECT(step.of[SECONDS] == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS",
            step.rate.median);
     /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
     EXPECT(near(step.share, 0.25), "share %g", step.share);
     EXPECT(isnan(step.of[WATTS]) && isnan(step.of[JOULES]), "power was not measured");
-    const timing_summary cublas = timing_summarize(&timing, CONTENDER_OTHER, &gpu);
+    const timing_summary cublas = timing_summarize(&workload, &contenders[1], 3);
     EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
     EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
            "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
-    struct timing of_8_bits = timing;
-    of_8_bits.work.of_8_bits = true;
-    EXPECT(peak_flop_per_cycle(&of_8_bits, CONTENDER_STEP, &gpu) == 2 * 2 * 4096,
+    workload.arithmetic = arithmetic_of(&fp8);
+    EXPECT(near(timing_summarize(&workload, &contenders[0], 3).share, 0.125),
            "8 bits: twice the rate");
 }
 
