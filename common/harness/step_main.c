@@ -177,6 +177,17 @@ static options parse(const program *program, int argc, char **argv, const char *
     return options;
 }
 
+/* Prints why the rung takes a kernel, or what each of its kernels is. */
+static bool explain(const step *step, const options *o) {
+    problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = o->every_kernel ? 1 : o->kernel};
+    bool good = step->explain(&shape) == 0;
+    while (good && o->every_kernel && shape.kernel < step->kernels) {
+        ++shape.kernel;
+        good = step->explain(&shape) == 0;
+    }
+    return good;
+}
+
 /* The first run takes the machine. */
 static bool run(program *program, const options *o) {
     check_request(program->step, o);
@@ -185,8 +196,7 @@ static bool run(program *program, const options *o) {
         program->has_device = true;
     }
     if (o->explain) {
-        const problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = o->kernel};
-        return program->step->explain(&shape) == 0;
+        return explain(program->step, o);
     }
     return run_shapes(program, o);
 }
