@@ -22,43 +22,43 @@ const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
 
 /* The kind of an option's value, which determines what it sets. */
-enum kind { NUMBER, SIZE, ROUNDS, COUNT_OR_ALL, KERNEL, SEED, SCALAR, CHOICE, POLICY, ALGORITHM };
-enum { FILE_NAME = ALGORITHM + 1, FLAG };
+enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, ALGORITHM, FILE_NAME, FLAG };
 
 /* An option is one row. The help, the parser and the error messages use it. */
 typedef struct option {
     const char *name;
     const char *argument; /* in the help; of a CHOICE its names */
-    const char *help;     /* lines; the default comes after the last */
-    int kind;
+    const char *help;     /* lines */
+    enum kind kind;
     size_t to;                /* its place in struct options */
     unsigned needs;           /* bits: what the program must have */
-    uint64_t low, high;       /* of a number */
+    int low, high;            /* of a NUMBER */
     const char *const *names; /* of a CHOICE */
 } option;
 
 #define TO(member) offsetof(options, member)
-#define DIMENSION 1, LARGEST_DIMENSION, NULL
+#define DIMENSION(member) TO(member), 0, 1, LARGEST_DIMENSION, NULL
 
 static const option OPTIONS[] = {
-    {"--size", "N", "m, n and, for products, k at once", SIZE, TO(m), 0, DIMENSION},
-    {"--m", "M", "rows of A", NUMBER, TO(m), 0, DIMENSION},
-    {"--n", "N", "rows of B; without a B, columns of A", NUMBER, TO(n), 0, DIMENSION},
-    {"--k", "K", "columns of A and B", NUMBER, TO(k), HAS_K, DIMENSION},
-    {"--alpha", "X", "alpha in D = alpha * A * B^T + beta * C", SCALAR, TO(alpha), HAS_SCALARS, 0,
+    {"--size", "N", "m, n and, for products, k at once", SIZE, DIMENSION(m)},
+    {"--m", "M", "rows of A", NUMBER, DIMENSION(m)},
+    {"--n", "N", "rows of B; without a B, columns of A", NUMBER, DIMENSION(n)},
+    {"--k", "K", "columns of A and B", NUMBER, TO(k), HAS_K, 1, LARGEST_DIMENSION, NULL},
+    {"--alpha", "X", "alpha in D = alpha * A * B^T + beta * C (default 1)", SCALAR, TO(alpha),
+     HAS_SCALARS, 0, 0, NULL},
+    {"--beta", "Y", "beta in it (default 1)", SCALAR, TO(beta), HAS_SCALARS, 0, 0, NULL},
+    {"--inputs", NULL, "how to draw the operands (default normal)", CHOICE, TO(inputs), 0, 0, 0,
+     INPUTS_NAMES},
+    {"--seed", "S", "seed of the inputs and of random policies (default 1)", SEED, TO(seed), 0, 0,
      0, NULL},
-    {"--beta", "Y", "beta in it", SCALAR, TO(beta), HAS_SCALARS, 0, 0, NULL},
-    {"--inputs", NULL, "how to draw the operands", CHOICE, TO(inputs), 0, 0, 0, INPUTS_NAMES},
-    {"--seed", "S", "seed of the inputs and of random policies", SEED, TO(seed), 0, 0, UINT64_MAX,
-     NULL},
     {"--policy", "NAME", "the order in which copies and threads go on:\n", POLICY, TO(policy),
      HAS_POLICIES, 0, 0, NULL},
-    {"--protocol", NULL, "how to time; none: do not time", CHOICE, TO(protocol), HAS_TIMES, 0, 0,
-     PROTOCOL_NAMES},
-    {"--rounds", "R", "timed rounds; sustained: 3", ROUNDS, TO(rounds), HAS_TIMES, 1, MOST_ROUNDS,
-     NULL},
-    {"--turn", "T", "which contender begins: 0 the rung, 1 the next", NUMBER, TO(turn), HAS_TIMES,
-     0, MOST_ROUNDS, NULL},
+    {"--protocol", NULL, "how to time; none: do not time (default burst)", CHOICE, TO(protocol),
+     HAS_TIMES, 0, 0, PROTOCOL_NAMES},
+    {"--rounds", "R", "timed rounds (default 10; sustained: 3)", NUMBER, TO(rounds), HAS_TIMES, 1,
+     MOST_ROUNDS, NULL},
+    {"--turn", "T", "which contender begins: 0 the rung (default), 1 the next", NUMBER, TO(turn),
+     HAS_TIMES, 0, MOST_ROUNDS, NULL},
     {"--heuristics", "N|all",
      "time N of cuBLASLt's algorithms (at most 64), or all\n"
      "in every configuration; then time the fastest beside\nthe rung as well",
@@ -68,14 +68,14 @@ static const option OPTIONS[] = {
     {"--kernel", "N|all",
      "take this kernel of those that the rung has, from 1;\nall: time each beside the rung's "
      "choice",
-     KERNEL, TO(kernel), HAS_KERNELS, 1, 0, NULL},
+     COUNT_OR_ALL, TO(kernel), HAS_KERNELS, 1, 0, NULL},
     {"--explain", "", "print the kernels that the rung would rather take, and\nwhy; run nothing",
      FLAG, TO(explain), HAS_KERNELS, 0, 0, NULL},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
      0, INT_MAX, NULL},
-    {"--events", "E", "how many events of each warp to keep", NUMBER, TO(events), HAS_TRACE, 1,
-     MOST_EVENTS, NULL},
-    {"--device", "I", "which GPU", NUMBER, TO(device), HAS_DEVICES, 0, INT_MAX, NULL},
+    {"--events", "E", "how many events of each warp to keep (default 8192)", NUMBER, TO(events),
+     HAS_TRACE, 1, MOST_EVENTS, NULL},
+    {"--device", "I", "which GPU (default 0)", NUMBER, TO(device), HAS_DEVICES, 0, INT_MAX, NULL},
     {"--json", "FILE", "also write the result to FILE", FILE_NAME, TO(json), 0, 0, 0, NULL},
     {"--runs", "FILE",
      "one run for each line of FILE, instead: its options,\nwith tabs between; up to the first "
@@ -108,7 +108,7 @@ static const char *refusal_of(const option_rules *rules, const option *option, c
     unsigned needs = option->needs;
     if (option->names == PROTOCOL_NAMES && is_word(value, protocol_name(PROTOCOL_NONE))) {
         needs = 0; /* every program can skip timing */
-    } else if (option->kind == KERNEL && is_word(value, ALL)) {
+    } else if (option->to == TO(kernel) && is_word(value, ALL)) {
         needs |= HAS_TIMES;
     } else if (option->names == INPUTS_NAMES && is_word(value, inputs_name(INPUTS_BITS)) &&
                (rules->has & HAS_K) != 0) {
@@ -127,8 +127,7 @@ static void list_names(const option_rules *rules, const option *option, const ch
                        char *text, size_t size) {
     const char *const *names = option->kind == POLICY ? rules->policies : option->names;
     size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; names[i] != NULL && used < size; ++i) {
+    for (size_t i = 0; names[i] != NULL; ++i) {
         if (refusal_of(rules, option, names[i]) == NULL) {
             used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : between,
                                      names[i]);
@@ -138,10 +137,9 @@ static void list_names(const option_rules *rules, const option *option, const ch
 
 /* Only digits: no sign, no space, no exponent, nothing after them. */
 static bool parse_number(uint64_t low, uint64_t high, const char *text, uint64_t *number) {
-    char *end = NULL;
     const bool plain = *text != '\0' && strspn(text, "0123456789") == strlen(text);
     errno = 0;
-    *number = plain ? strtoull(text, &end, 10) : 0;
+    *number = plain ? strtoull(text, NULL, 10) : 0;
     return plain && errno == 0 && *number >= low && *number <= high;
 }
 
@@ -162,50 +160,30 @@ static unsigned find_name(const char *const *names, const char *text) {
     return index;
 }
 
-/* A number that goes into an int; some take "all" too. */
-static bool parse_int(const option_rules *rules, options *o, const option *option,
-                      const char *value, char *must, size_t size) {
-    const uint64_t high = option->kind == KERNEL ? (uint64_t)rules->kernels : option->high;
-    uint64_t number = 0;
-    snprintf(must, size, "a whole number from %" PRIu64 " to %" PRIu64, option->low, high);
-    if (option->kind == KERNEL) {
-        o->every_kernel = is_word(value, ALL);
-    } else if (option->kind == COUNT_OR_ALL) {
-        o->enumerates = is_word(value, ALL);
-    }
-    const bool all =
-        is_word(value, ALL) && (option->kind == KERNEL || option->kind == COUNT_OR_ALL);
-    const bool good = all || parse_number(option->low, high, value, &number);
-    *(int *)((char *)o + option->to) = all ? (int)option->high : (int)number;
-    if (option->kind == SIZE) {
-        o->n = o->m;
-        o->k = (rules->has & HAS_K) != 0 ? o->m : 0;
-    }
-    return good;
-}
-
 /* Stores the value where the option says. False if it is not valid; then `must` says what it must
  * be. */
 static bool parse_value(const option_rules *rules, options *o, const option *option,
                         const char *value, char *must, size_t size) {
     void *to = (char *)o + option->to;
-    unsigned choice;
+    const bool all = is_word(value, ALL);
+    const int high = option->to == TO(kernel) ? rules->kernels : option->high;
+    uint64_t number = 0;
+    bool good;
     switch (option->kind) {
     case SEED:
-        snprintf(must, size, "a whole number from 0 to %" PRIu64, option->high);
-        return parse_number(0, option->high, value, to);
+        snprintf(must, size, "a whole number from 0 to %" PRIu64, UINT64_MAX);
+        return parse_number(0, UINT64_MAX, value, to);
     case SCALAR:
         snprintf(must, size, "a number such as -2.5");
         return parse_scalar(value, to);
     case CHOICE:
         list_names(rules, option, " or ", must, size);
-        choice = find_name(option->names, value);
-        memcpy(to, &choice, sizeof choice);
-        return option->names[choice] != NULL;
+        *(unsigned *)to = find_name(option->names, value);
+        return option->names[*(unsigned *)to] != NULL;
     case POLICY:
         list_names(rules, option, " or ", must, size);
         snprintf(must + strlen(must), size - strlen(must), " or %s", ALL);
-        o->policy = is_word(value, ALL) ? ALL : rules->policies[find_name(rules->policies, value)];
+        o->policy = all ? ALL : rules->policies[find_name(rules->policies, value)];
         return o->policy != NULL;
     case ALGORITHM:
         snprintf(must, size, "%d hexadecimal digits, as --json writes them", ALGORITHM_DIGITS);
@@ -220,47 +198,22 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         snprintf(must, size, "given without a value");
         *(bool *)to = true;
         return *value == '\0';
-    default:
-        return parse_int(rules, o, option, value, must, size);
+    case COUNT_OR_ALL:
+        *(option->to == TO(kernel) ? &o->every_kernel : &o->enumerates) = all;
+        break;
+    case NUMBER:
+    case SIZE:
+        break;
     }
-}
-
-static options defaults(const option_rules *rules) {
-    return (options){.m = rules->m,
-                     .n = rules->n,
-                     .k = rules->k,
-                     .alpha = 1,
-                     .beta = 1,
-                     .inputs = INPUTS_NORMAL,
-                     .seed = 1,
-                     .protocol = (rules->has & HAS_TIMES) != 0 ? PROTOCOL_BURST : PROTOCOL_NONE,
-                     .rounds = BURST_ROUNDS,
-                     .policy = rules->policies == NULL ? NULL : ALL,
-                     .random_orders = 1,
-                     .cta = MIDDLE_CTA,
-                     .events = TRACED_EVENTS};
-}
-
-/* All options that the program takes. */
-static void refuse_unknown(const option_rules *rules, const char *argument, char *error,
-                           size_t size) {
-    snprintf(error, size, "unknown argument '%s'; there are", argument);
-    for (size_t i = 0; i <= OPTION_COUNT; ++i) {
-        const size_t used = strlen(error);
-        if (i == OPTION_COUNT || refusal_of(rules, &OPTIONS[i], NULL) == NULL) {
-            snprintf(error + used, size - used, " %s",
-                     i == OPTION_COUNT ? "--help" : OPTIONS[i].name);
-        }
+    snprintf(must, size, "a whole number from %d to %d", option->low, high);
+    good = (all && option->kind == COUNT_OR_ALL) ||
+           parse_number((uint64_t)option->low, (uint64_t)high, value, &number);
+    *(int *)to = all ? option->high : (int)number;
+    if (option->kind == SIZE) {
+        o->n = o->m;
+        o->k = (rules->has & HAS_K) != 0 ? o->m : 0;
     }
-}
-
-static const option *find_option(const char *name, size_t length) {
-    for (const option *option = OPTIONS; option < OPTIONS + OPTION_COUNT; ++option) {
-        if (strlen(option->name) == length && strncmp(option->name, name, length) == 0) {
-            return option;
-        }
-    }
-    return NULL;
+    return good;
 }
 
 /* Reads the option at argv[*i], and steps over its value. Returns it; NULL with a sentence in
@@ -269,10 +222,14 @@ static const option *parse_option(char **argv, int *i, const option_rules *rules
                                   char *error, size_t size) {
     const char *argument = argv[*i];
     const size_t length = strcspn(argument, "=");
-    const option *option = find_option(argument, length);
-    char must[256];
-    if (option == NULL) {
-        refuse_unknown(rules, argument, error, size);
+    const option *option = OPTIONS;
+    char must[256] = "";
+    while (option < OPTIONS + OPTION_COUNT &&
+           (strlen(option->name) != length || strncmp(option->name, argument, length) != 0)) {
+        ++option;
+    }
+    if (option == OPTIONS + OPTION_COUNT) {
+        snprintf(error, size, "unknown argument '%s'", argument);
         return NULL;
     }
     const bool flag = option->kind == FLAG && argument[length] == '\0';
@@ -292,9 +249,20 @@ static const option *parse_option(char **argv, int *i, const option_rules *rules
 
 int options_parse(int argc, char **argv, const option_rules *rules, options *o, char *error,
                   size_t size) {
-    bool size_given = false, dimension_given = false, rounds_given = false;
-    *o = defaults(rules);
-    o->is_default = true;
+    bool size_given = false, dimension_given = false;
+    *o = (options){.m = rules->m,
+                   .n = rules->n,
+                   .k = rules->k,
+                   .alpha = 1,
+                   .beta = 1,
+                   .inputs = INPUTS_NORMAL,
+                   .seed = 1,
+                   .protocol = (rules->has & HAS_TIMES) != 0 ? PROTOCOL_BURST : PROTOCOL_NONE,
+                   .policy = rules->policies == NULL ? NULL : ALL,
+                   .is_default = true,
+                   .random_orders = 1,
+                   .cta = MIDDLE_CTA,
+                   .events = TRACED_EVENTS};
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--help") == 0) {
             o->help = true;
@@ -304,51 +272,31 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
         if (option == NULL) {
             return 1;
         }
-        const bool dimension = option->kind == NUMBER && option->to <= TO(k);
+        const bool is_shape = option->high == LARGEST_DIMENSION;
         size_given = size_given || option->kind == SIZE;
-        dimension_given = dimension_given || dimension;
-        rounds_given = rounds_given || option->kind == ROUNDS;
-        o->is_default =
-            o->is_default && !dimension && option->kind != SIZE && option->kind != POLICY;
+        dimension_given = dimension_given || (is_shape && option->kind != SIZE);
+        o->is_default = o->is_default && !is_shape && option->kind != POLICY;
     }
-    if (!rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
-        o->rounds = SUSTAINED_ROUNDS;
+    if (o->rounds == 0) {
+        o->rounds = o->protocol == PROTOCOL_SUSTAINED ? SUSTAINED_ROUNDS : BURST_ROUNDS;
     }
     if (size_given && dimension_given) {
         snprintf(error, size, "--size sets all dimensions: give either --size or %s",
                  (rules->has & HAS_K) != 0 ? "--m, --n and --k" : "--m and --n");
-        return 1;
-    }
-    if (o->heuristics > 0 && o->algorithm != NULL) {
+    } else if (o->heuristics > 0 && o->algorithm != NULL) {
         snprintf(error, size,
-                 "--heuristics finds the best algorithm and --algorithm names one: give only one "
-                 "of them");
-        return 1;
+                 "--heuristics finds an algorithm, --algorithm names it: give only "
+                 "one of them");
+    } else {
+        return 0;
     }
-    return 0;
-}
-
-/* The value that an option has if it is not given; nothing if it has none. */
-static void print_default(FILE *out, const option *option, const option_rules *rules) {
-    const options o = defaults(rules);
-    const void *at = (const char *)&o + option->to;
-    unsigned choice;
-    if ((option->kind == NUMBER || option->kind == ROUNDS) &&
-        *(const int *)at >= (int)option->low) {
-        fprintf(out, " (default %d)", *(const int *)at);
-    } else if (option->kind == SEED) {
-        fprintf(out, " (default %" PRIu64 ")", *(const uint64_t *)at);
-    } else if (option->kind == SCALAR) {
-        fprintf(out, " (default %g)", (double)*(const float *)at);
-    } else if (option->kind == CHOICE) {
-        memcpy(&choice, at, sizeof choice);
-        fprintf(out, " (default %s)", option->names[choice]);
-    }
+    return 1;
 }
 
 static void print_option(FILE *out, const option *option, const option_rules *rules) {
     enum { COLUMN = 36 };
-    char list[256];
+    const int shape[] = {rules->m, rules->n, rules->k};
+    char list[256] = "";
     if (option->kind == CHOICE) {
         list_names(rules, option, "|", list, sizeof list);
     }
@@ -362,8 +310,9 @@ static void print_option(FILE *out, const option *option, const option_rules *ru
         list_names(rules, option, ", ", list, sizeof list);
         fprintf(out, "%s,\n%*sor %s but random, one after the other (default %s)", list, COLUMN, "",
                 ALL, ALL);
+    } else if (option->kind == NUMBER && option->high == LARGEST_DIMENSION) {
+        fprintf(out, " (default %d)", shape[(option->to - TO(m)) / sizeof(int)]);
     }
-    print_default(out, option, rules);
     fputc('\n', out);
 }
 

@@ -41,38 +41,40 @@ static double output_bytes(const workload *workload) {
 
 static void describe_operands(const workload *workload, enum inputs inputs,
                               const integers *integers, operand operands[OPERANDS]) {
-    const arithmetic *arithmetic = &workload->arithmetic;
+    const arithmetic *is = &workload->arithmetic;
     const options *o = workload->options;
-    const double m = o->m, n = o->n, k = o->k;
-    const recipe b = {.inputs = inputs,
-                      .seed = o->seed,
-                      .stream = RANDOM_STREAM_B,
-                      .row = (uint64_t)o->k,
-                      .range = integers->range,
-                      .spacing = 1};
-    recipe a = b, c = b;
-    recipe scale = {.inputs = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES,
-                    .seed = o->seed,
-                    .stream = RANDOM_STREAM_SCALES};
-    a.stream = RANDOM_STREAM_A;
-    a.row = (uint64_t)(arithmetic->moves ? o->n : o->k);
-    a.spacing = integers->spacing;
-    c.stream = RANDOM_STREAM_C;
-    c.row = (uint64_t)o->n;
-    c.range = integers->c_range;
-    const bool reads_ab = !arithmetic->takes_c || o->alpha != 0;
-    operands[OPERAND_A] =
-        (operand){"A", arithmetic->operands, m * (arithmetic->moves ? n : k), reads_ab, a};
-    operands[OPERAND_B] = (operand){"B", arithmetic->operands, n * k, reads_ab, b};
-    operands[OPERAND_C] =
-        (operand){"C", arithmetic->output, arithmetic->takes_c ? m * n : 0, o->beta != 0, c};
-    operands[OPERAND_SCALE_A] =
-        (operand){"the scales of A", NUMBER_FP32,
-                  (double)arithmetic_scales_of_a(arithmetic, o->m, o->k), true, scale};
-    ++scale.stream;
-    operands[OPERAND_SCALE_B] =
-        (operand){"the scales of B", NUMBER_FP32,
-                  (double)arithmetic_scales_of_b(arithmetic, o->n, o->k), true, scale};
+    const enum inputs scales = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
+    const int columns = is->moves ? o->n : o->k; /* of A */
+    const uint64_t seed = o->seed;
+    const bool reads_ab = !is->takes_c || o->alpha != 0;
+    const double m = o->m, n = o->n;
+    const operand all[OPERANDS] = {
+        {"A",
+         is->operands,
+         m * columns,
+         reads_ab,
+         {inputs, seed, RANDOM_STREAM_A, (uint64_t)columns, integers->range, integers->spacing}},
+        {"B",
+         is->operands,
+         n * o->k,
+         reads_ab,
+         {inputs, seed, RANDOM_STREAM_B, (uint64_t)o->k, integers->range, 1}},
+        {"C",
+         is->output,
+         is->takes_c ? m * n : 0,
+         o->beta != 0,
+         {inputs, seed, RANDOM_STREAM_C, (uint64_t)o->n, integers->c_range, 1}},
+        {"the scales of A",
+         NUMBER_FP32,
+         (double)arithmetic_scales_of_a(is, o->m, o->k),
+         true,
+         {scales, seed, RANDOM_STREAM_SCALES, 0, 0, 0}},
+        {"the scales of B",
+         NUMBER_FP32,
+         (double)arithmetic_scales_of_b(is, o->n, o->k),
+         true,
+         {scales, seed, RANDOM_STREAM_SCALES + 1, 0, 0, 0}}};
+    memcpy(operands, all, sizeof all);
 }
 
 size_t workload_operand_bytes(const workload *workload) {
@@ -190,14 +192,29 @@ static void add_kernels(workload *workload) {
     }
 }
 
+/* cuBLASLt is asked for its algorithms with scales that it does not read yet. One that does not
+ * take the problem is left out. */
 static void add_rival(workload *workload, const rival *rival) {
+    static const _Alignas(256) float scales[64];
+    const options *o = workload->options;
+    const problem shape = {.m = o->m, .n = o->n, .k = o->k, .scale_a = scales, .scale_b = scales};
     const char *title = second_opinion_name(workload->step, rival->role);
-    if (title != NULL) { /* this machine has it */
-        const double begin = monotonic_seconds();
+    if (title == NULL) { /* this machine has none */
+        return;
+    }
+    const double begin = monotonic_seconds();
+    second_opinion *opinion =
+        second_opinion_open(workload->step, rival->role, workload->device->stream);
+    if (second_opinion_takes(opinion, &shape)) {
         contender *added = add(workload, rival->role, rival->label,
                                workload->device->info.emulated ? "host" : rival->key, title);
-        added->opinion = second_opinion_open(workload->step, rival->role, workload->device->stream);
+        added->opinion = opinion;
         added->before_seconds = monotonic_seconds() - begin;
+    } else {
+        const size_t used = strlen(workload->without);
+        snprintf(workload->without + used, sizeof workload->without - used, "%s%s",
+                 used > 0 ? ", " : "", title);
+        second_opinion_close(opinion);
     }
 }
 
@@ -226,44 +243,7 @@ static void add_contenders(workload *workload) {
     }
 }
 
-/* Leaves out those that do not take the problem, of which the first copy tells. */
-static void drop_refusing(workload *workload) {
-    for (int who = 0; who < workload->contenders;) {
-        contender *contender = &workload->contender[who];
-        const double begin = monotonic_seconds();
-        if (contender->opinion == NULL ||
-            second_opinion_takes(contender->opinion, &workload->copy[0].of[who].problem)) {
-            contender->before_seconds += monotonic_seconds() - begin;
-            ++who;
-            continue;
-        }
-        const size_t used = strlen(workload->without);
-        snprintf(workload->without + used, sizeof workload->without - used, "%s%s",
-                 used > 0 ? ", " : "", contender->title);
-        second_opinion_close(contender->opinion);
-        const size_t after = (size_t)(--workload->contenders - who);
-        memmove(contender, contender + 1, after * sizeof *contender);
-        for (size_t i = 0; i < workload->copies; ++i) {
-            share *share = &workload->copy[i].of[who];
-            buffer_destroy(&share->d);
-            memmove(share, share + 1, after * sizeof *share);
-        }
-    }
-}
-
 /* ---- all of it */
-
-static void refuse(const workload *workload, double needed, double available) {
-    const options *o = workload->options;
-    char k[24] = "";
-    if (!workload->arithmetic.moves) {
-        snprintf(k, sizeof k, " k=%d", o->k);
-    }
-    end_with(STATUS_USAGE,
-             "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape", o->m,
-             o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
-             available * 1e-9);
-}
 
 /* The number of copies, by what one takes as if all of it had guards, and what is needed once. */
 static void choose_copies(workload *workload, const operand operands[OPERANDS]) {
@@ -280,7 +260,12 @@ static void choose_copies(workload *workload, const operand operands[OPERANDS]) 
         rotated += i <= OPERAND_C ? bytes_of(&operands[i]) : 0;
     }
     if (once + copy > available) {
-        refuse(workload, once + copy, available);
+        char k[24] = "";
+        snprintf(k, workload->arithmetic.moves ? 1 : sizeof k, " k=%d", o->k);
+        end_with(STATUS_USAGE,
+                 "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape", o->m,
+                 o->n, k, (once + copy) * 1e-9, device->emulated ? "memory" : "GPU memory",
+                 available * 1e-9);
     }
     workload->copies = device->emulated ? 1
                                         : workload_copies((size_t)rotated, device->l2_bytes,
@@ -349,7 +334,6 @@ void workload_open(workload *workload, const step *step, const device *device, c
             open_share(workload, copy, who);
         }
     }
-    drop_refusing(workload);
 }
 
 void workload_close(workload *workload) {
