@@ -1,6 +1,5 @@
 #include "harness/arithmetic.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -131,68 +130,68 @@ integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alph
 enum { ROW_BYTES = 16 };
 
 typedef struct multiples {
-    int64_t m, n, k; /* k is 0 if there is none */
+    int m, n, k; /* k is 0 if there is none */
 } multiples;
 
 /* The smallest multiple of what the step wants that makes rows which it takes. */
-static int64_t whole_rows(const step *step, int wanted, enum number format) {
-    const int64_t multiple = wanted < 1 ? 1 : wanted;
-    int64_t elements = multiple;
-    while (!step->any_row && elements * (int64_t)number_bytes(format) % ROW_BYTES != 0) {
+static int whole_rows(const step *step, int wanted, enum number format) {
+    const int multiple = wanted < 1 ? 1 : wanted;
+    int elements = multiple;
+    while (!step->any_row && elements * (int)number_bytes(format) % ROW_BYTES != 0) {
         elements += multiple;
     }
     return elements;
 }
 
 static multiples required_multiples(const step *step) {
-    const arithmetic arithmetic = arithmetic_of(step);
-    const int64_t m = step->multiple_m < 1 ? 1 : step->multiple_m;
-    return (multiples){
-        arithmetic.transposes ? whole_rows(step, step->multiple_m, arithmetic.output) : m,
-        whole_rows(step, step->multiple_n, arithmetic.output),
-        arithmetic.moves ? 0 : whole_rows(step, step->multiple_k, arithmetic.operands)};
+    const arithmetic is = arithmetic_of(step);
+    const int m = step->multiple_m < 1 ? 1 : step->multiple_m;
+    return (multiples){is.transposes ? whole_rows(step, m, is.output) : m,
+                       whole_rows(step, step->multiple_n, is.output),
+                       is.moves ? 0 : whole_rows(step, step->multiple_k, is.operands)};
 }
 
 void shape_rule(const step *step, char *text, size_t size) {
     const multiples rule = required_multiples(step);
-    const int length = snprintf(text, size, "m: multiples of %" PRId64 ", n: multiples of %" PRId64,
-                                rule.m, rule.n);
-    text += length;
-    size -= (size_t)length;
-    if (rule.k == 0) {
-        snprintf(text, size,
-                 ", since TMA copies rows of whole 16 bytes and rows of A have n elements%s",
-                 arithmetic_of(step).transposes ? ", rows of D m" : "");
-    } else if (step->largest_k > 0) {
-        snprintf(text, size, ", k: multiples of %" PRId64 " up to %d", rule.k, step->largest_k);
+    char k[96];
+    char largest[24] = "";
+    if (step->largest_k > 0) {
+        snprintf(largest, sizeof largest, " up to %d", step->largest_k);
+    }
+    if (rule.k > 0) {
+        snprintf(k, sizeof k, "k: multiples of %d%s", rule.k, largest);
     } else {
-        snprintf(text, size, ", k: multiples of %" PRId64, rule.k);
+        snprintf(k, sizeof k,
+                 "since TMA copies rows of whole 16 bytes and rows of A have n elements%s",
+                 arithmetic_of(step).transposes ? ", rows of D m" : "");
     }
-}
-
-static int check_dimension(const step *step, char name, int value, int64_t multiple, int largest,
-                           char *error, size_t size) {
-    if (value < 1 || value > largest) {
-        snprintf(error, size, "%c=%d: must be from 1 to %d", name, value, largest);
-        return 1;
-    }
-    if (value % multiple != 0) {
-        char rule[SHAPE_RULE_SIZE];
-        shape_rule(step, rule, sizeof rule);
-        snprintf(error, size, "%c=%d is not a multiple of %" PRId64 " (%s takes %s)", name, value,
-                 multiple, step->name, rule);
-        return 1;
-    }
-    return 0;
+    snprintf(text, size, "m: multiples of %d, n: multiples of %d, %s", rule.m, rule.n, k);
 }
 
 int shape_check(const step *step, int m, int n, int k, char *error, size_t size) {
     const multiples rule = required_multiples(step);
     const int largest_k = step->largest_k > 0 ? step->largest_k : LARGEST_DIMENSION;
-    if (check_dimension(step, 'm', m, rule.m, LARGEST_DIMENSION, error, size) != 0 ||
-        check_dimension(step, 'n', n, rule.n, LARGEST_DIMENSION, error, size) != 0 ||
-        (rule.k != 0 && check_dimension(step, 'k', k, rule.k, largest_k, error, size) != 0)) {
-        return 1;
+    const struct {
+        char name;
+        int value, multiple, largest;
+    } dimensions[] = {{'m', m, rule.m, LARGEST_DIMENSION},
+                      {'n', n, rule.n, LARGEST_DIMENSION},
+                      {'k', k, rule.k, largest_k}};
+    for (int i = 0; i < (rule.k > 0 ? 3 : 2); ++i) {
+        const char name = dimensions[i].name;
+        const int value = dimensions[i].value;
+        if (value < 1 || value > dimensions[i].largest) {
+            snprintf(error, size, "%c=%d: must be from 1 to %d", name, value,
+                     dimensions[i].largest);
+            return 1;
+        }
+        if (value % dimensions[i].multiple != 0) {
+            char text[SHAPE_RULE_SIZE];
+            shape_rule(step, text, sizeof text);
+            snprintf(error, size, "%c=%d is not a multiple of %d (%s takes %s)", name, value,
+                     dimensions[i].multiple, step->name, text);
+            return 1;
+        }
     }
     if ((long long)m * n > LARGEST_OUTPUT) {
         snprintf(error, size, "m=%d n=%d: D may have at most %lld elements", m, n, LARGEST_OUTPUT);
@@ -207,15 +206,13 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
     return 0;
 }
 
-static void round_up(int *value, int64_t multiple) {
-    *value = (int)((*value + multiple - 1) / multiple * multiple);
+static int rounded_up(int value, int multiple) {
+    return multiple == 0 ? value : (value + multiple - 1) / multiple * multiple;
 }
 
 void shape_round_up(const step *step, int *m, int *n, int *k) {
     const multiples rule = required_multiples(step);
-    round_up(m, rule.m);
-    round_up(n, rule.n);
-    if (rule.k != 0) {
-        round_up(k, rule.k);
-    }
+    *m = rounded_up(*m, rule.m);
+    *n = rounded_up(*n, rule.n);
+    *k = rounded_up(*k, rule.k);
 }

@@ -5,10 +5,9 @@
 /* 786432 as "786.4 kB". */
 static const char *format_bytes(uint64_t bytes, char *text, size_t size) {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
-    enum { LARGEST_UNIT = sizeof units / sizeof *units - 1 };
     double value = (double)bytes;
     int unit = 0;
-    for (; value >= 1000 && unit < LARGEST_UNIT; ++unit) {
+    for (; value >= 1000 && unit < 4; ++unit) {
         value /= 1000;
     }
     snprintf(text, size, "%.4g %s", value, units[unit]);
@@ -16,16 +15,6 @@ static const char *format_bytes(uint64_t bytes, char *text, size_t size) {
 }
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
-static void print_launch(FILE *out, const emulation *emulation) {
-    const emulator_counts *c = &emulation->counts;
-    fprintf(out, "launch     %" PRIu64 " CTA%s", c->ctas, plural(c->ctas));
-    if (c->clusters < c->ctas) {
-        fprintf(out, " in %" PRIu64 " cluster%s", c->clusters, plural(c->clusters));
-    }
-    fprintf(out, ", %" PRIu64 " threads; counted under the policy %s\n", c->threads,
-            emulation->order);
-}
 
 /* What was moved, by all that moved something: "3.1 MB by TMA in 40 loads, 2 kB by threads". */
 static void print_moved(FILE *out, const char *label, const emulator_counts *c, bool read) {
@@ -43,38 +32,14 @@ static void print_moved(FILE *out, const char *label, const emulator_counts *c, 
              plural(count));
     fprintf(out, "%-11s", label);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        if (parts[i].bytes > 0) {
-            fprintf(out, "%s%s by %s", between, format_bytes(parts[i].bytes, text, sizeof text),
-                    parts[i].how);
-            between = ", ";
-        }
+        print_if(out, parts[i].bytes > 0, "%s%s by %s", between,
+                 format_bytes(parts[i].bytes, text, sizeof text), parts[i].how);
+        between = parts[i].bytes > 0 ? ", " : between;
     }
-    if (read && c->multicast_bytes > 0) {
-        fprintf(out, "; multicast brought %s more to other CTAs",
-                format_bytes(c->multicast_bytes, text, sizeof text));
-    }
-    fputs(*between == '\0' ? "nothing counted\n" : "\n", out);
-}
-
-static void print_work(FILE *out, const emulator_counts *c) {
-    if (c->wgmmas + c->mmas > 0) {
-        fprintf(out, "tensor     %" PRIu64 " %s instructions, %" PRIu64 " multiply-adds\n",
-                c->wgmmas > 0 ? c->wgmmas : c->mmas, c->wgmmas > 0 ? "wgmma" : "mma",
-                c->multiply_adds);
-    } else {
-        fputs("tensor     not used\n", out);
-    }
-    fprintf(out,
-            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked, with %" PRIu64
-            " arrivals; %" PRIu64 " at other barriers, %" PRIu64 " blocked\n",
-            c->mbarrier_waits, c->mbarrier_waits_blocked, c->mbarrier_arrivals, c->barrier_waits,
-            c->barrier_waits_blocked);
-    if (c->ring_slots > 0) {
-        fprintf(out,
-                "ring       the loads ran at most %" PRIu64 " of %" PRIu64
-                " stage%s ahead, %.1f on average\n",
-                c->ring_ahead_most, c->ring_slots, plural(c->ring_slots), c->ring_ahead_mean);
-    }
+    print_if(out, *between == '\0', "nothing counted");
+    print_if(out, read && c->multicast_bytes > 0, "; multicast brought %s more to other CTAs",
+             format_bytes(c->multicast_bytes, text, sizeof text));
+    fputc('\n', out);
 }
 
 static uint64_t extra_wavefronts(const emulator_access_site *site) {
@@ -88,19 +53,16 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
     while (conflicts < sites && extra_wavefronts(&emulation->site[conflicts]) > 0) {
         ++conflicts;
     }
-    if (sites == 0) {
-        fputs("banks      no plain loads or stores of shared memory\n", out);
-    } else if (conflicts == 0) {
-        fprintf(out, "banks      no conflict in the %zu line%s that access%s shared memory\n",
-                sites, plural(sites), sites == 1 ? "es" : "");
-    } else {
-        fprintf(out,
-                "banks      conflicts in %zu of the %zu line%s that access shared memory:\n"
-                "           ways  wavefronts  of them extra  access  line\n",
-                conflicts, sites, plural(sites));
-    }
-    for (const emulator_access_site *site = emulation->site; site < emulation->site + conflicts;
-         ++site) {
+    print_if(out, sites == 0, "banks      no plain loads or stores of shared memory\n");
+    print_if(out, sites > 0 && conflicts == 0,
+             "banks      no conflict in the %zu line%s that access%s shared memory\n", sites,
+             plural(sites), sites == 1 ? "es" : "");
+    print_if(out, conflicts > 0,
+             "banks      conflicts in %zu of the %zu line%s that access shared memory:\n"
+             "           ways  wavefronts  of them extra  access  line\n",
+             conflicts, sites, plural(sites));
+    for (size_t i = 0; i < conflicts; ++i) {
+        const emulator_access_site *site = &emulation->site[i];
         fprintf(out, "           %4d  %10" PRIu64 "  %13" PRIu64 "  %-6s  %s:%d\n",
                 site->worst_ways, site->wavefronts, extra_wavefronts(site),
                 site->is_write ? "write" : "read", site->file, site->line);
@@ -108,10 +70,28 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
 }
 
 void emulation_print(FILE *out, const emulation *emulation) {
-    print_launch(out, emulation);
-    print_moved(out, "read", &emulation->counts, true);
-    print_moved(out, "written", &emulation->counts, false);
-    print_work(out, &emulation->counts);
+    const emulator_counts *c = &emulation->counts;
+    fprintf(out, "launch     %" PRIu64 " CTA%s", c->ctas, plural(c->ctas));
+    print_if(out, c->clusters < c->ctas, " in %" PRIu64 " cluster%s", c->clusters,
+             plural(c->clusters));
+    fprintf(out, ", %" PRIu64 " threads; counted under the policy %s\n", c->threads,
+            emulation->order);
+    print_moved(out, "read", c, true);
+    print_moved(out, "written", c, false);
+    print_if(out, c->wgmmas + c->mmas == 0, "tensor     not used\n");
+    print_if(out, c->wgmmas + c->mmas > 0,
+             "tensor     %" PRIu64 " %s instructions, %" PRIu64 " multiply-adds\n",
+             c->wgmmas > 0 ? c->wgmmas : c->mmas, c->wgmmas > 0 ? "wgmma" : "mma",
+             c->multiply_adds);
+    fprintf(out,
+            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked, with %" PRIu64
+            " arrivals; %" PRIu64 " at other barriers, %" PRIu64 " blocked\n",
+            c->mbarrier_waits, c->mbarrier_waits_blocked, c->mbarrier_arrivals, c->barrier_waits,
+            c->barrier_waits_blocked);
+    print_if(out, c->ring_slots > 0,
+             "ring       the loads ran at most %" PRIu64 " of %" PRIu64
+             " stage%s ahead, %.1f on average\n",
+             c->ring_ahead_most, c->ring_slots, plural(c->ring_slots), c->ring_ahead_mean);
     print_conflicts(out, emulation);
 }
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,6 +47,190 @@ static double value_of(const report *report, const contender *contender, enum fi
 
 /* ---- the printed lines */
 
+void print_if(FILE *out, bool is_so, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (is_so) {
+        vfprintf(out, format, arguments);
+    }
+    va_end(arguments);
+}
+
+static void print_machine(FILE *out, const device_info *gpu) {
+    const int major = gpu->compute_capability / 10;
+    const int minor = gpu->compute_capability % 10;
+    if (gpu->emulated) {
+        fprintf(out, "machine    %s, compute capability %d.%d, %d SMs; no speed is measured\n",
+                gpu->name, major, minor, gpu->sms);
+        return;
+    }
+    fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
+            gpu->name, gpu->sms, major, minor, gpu->cuda, gpu->cublas,
+            gpu->driver[0] != 0 ? gpu->driver : "unknown");
+    /* What makes times of this GPU uncertain. */
+    for (int i = 0; i < gpu->others; ++i) {
+        fprintf(out, "in use     by process %s: times mean little\n", gpu->other[i]);
+    }
+    print_if(out, gpu->draws, "display    this GPU draws a screen too: expect wider spreads\n");
+    print_if(out, gpu->power_limit_watts < gpu->default_power_watts,
+             "power      limited to %.0f W; such a card's default is %.0f W\n",
+             gpu->power_limit_watts, gpu->default_power_watts);
+    print_if(
+        out, gpu->under_windows,
+        "WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n");
+}
+
+void report_print_setup(FILE *out, const report *report) {
+    const workload *workload = report->workload;
+    const options *o = workload->options;
+    const device_info *gpu = &workload->device->info;
+    const arithmetic *is = &workload->arithmetic;
+    const char *scales = is->block_scales ? "of each block" : "of A and one of B";
+    fprintf(out, "%s  %s\n", workload->step->name, workload->step->idea);
+    print_machine(out, gpu);
+    fprintf(out, "problem    m=%d n=%d", o->m, o->n);
+    print_if(out, !is->moves, " k=%d", o->k);
+    print_if(out, is->takes_c, ", alpha=%g beta=%g", (double)o->alpha, (double)o->beta);
+    print_if(out, o->kernel > 0, ", kernel %d", o->kernel);
+    fprintf(out, ", %s", is->formats);
+    print_if(out, !is->moves && !is->scaled, ", %s accumulate", is->fp16_sums ? "fp16" : "fp32");
+    print_if(out, is->promotion > 0, ", fp32 adds up sums of %d", is->promotion);
+    print_if(out, is->scaled && is->promotion == 0, ", the tensor cores add up all k");
+    print_if(out, is->scaled, ", a scale %s; sums hold whole numbers up to %d exactly", scales,
+             E4M3_INTEGERS);
+    fprintf(out, "\ninputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
+    /* Copies are for timing, so that operands are not read from the L2. */
+    print_if(out, !gpu->emulated, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)",
+             workload->copies, workload->copies == 1 ? "y" : "ies",
+             1e-9 * (double)workload->copies * (double)workload_operand_bytes(workload),
+             1e-6 * (double)gpu->l2_bytes);
+    print_if(out, workload->without[0] != '\0',
+             "\nwithout    %s: cuBLASLt does not take this shape with a scale %s",
+             workload->without, scales);
+    fputc('\n', out);
+    fflush(out);
+}
+
+/* What narrow sums lose: of the step beside those of whom it is compared with. */
+static void print_errors(FILE *out, const workload *workload) {
+    for (int who = 0; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        fprintf(out,
+                who == 0   ? "error      %s%.3g %% of D, root mean square"
+                : who == 1 ? "; %s %.3g %%"
+                           : ", %s %.3g %%",
+                who == 0 ? "" : contender->title,
+                100 * contender->verdicts[PHASE_TIMED].relative_error);
+    }
+    fputc('\n', out);
+}
+
+static void print_right(FILE *out, const report *report) {
+    const verification *verification = report->verification;
+    const workload *workload = report->workload;
+    const contender *other = workload_find(workload, CONTENDER_OTHER);
+    if (workload->step->computes_nothing) {
+        fputs("unchecked  it does not compute D: only its guards are looked at, and intact\n", out);
+        return;
+    }
+    fputs("verified   ", out);
+    for (int phase = PHASE_EXACT; phase <= PHASE_TIMED; ++phase) {
+        const verdict *verdict = &workload->contender[0].verdicts[phase];
+        char text[256];
+        verdict_format(verdict, text, sizeof text);
+        /* Where all checks are exact, only their inputs tell them apart. */
+        print_if(out, verification->made[phase] && verdict->kind == CHECK_WORDS, "%s ",
+                 phase == PHASE_EXACT ? "bits" : inputs_name(workload->options->inputs));
+        print_if(out, verification->made[phase], "%s; ", text);
+    }
+    fprintf(out, "%s%s%s%s\n", other != NULL ? other->title : "nothing beside it",
+            other != NULL ? " agrees" : "",
+            workload->device->info.emulated ? "" : "; guards intact",
+            !verification->made[PHASE_AFTER_TIMING] ? ""
+            : report->trace != NULL                 ? "; the traced launch is right"
+                                                    : "; timed buffers checked again");
+    if (workload->arithmetic.scaled && verification->made[PHASE_TIMED]) {
+        print_errors(out, workload);
+    }
+    print_if(out, verification->orders[0] != '\0', "policies   %s\n", verification->orders);
+    print_if(out, report->trials != NULL, "shapes     also right, in random orders too, at %s\n",
+             report->trials);
+}
+
+static void print_wrong(FILE *out, const report *report) {
+    const verification *verification = report->verification;
+    const workload *workload = report->workload;
+    for (int i = 0; i < PHASES * workload->contenders; ++i) {
+        const int phase = i / workload->contenders, who = i % workload->contenders;
+        const contender *contender = &workload->contender[who];
+        if (verification->made[phase] && !verdict_right(&contender->verdicts[phase])) {
+            char text[320];
+            verdict_format(&contender->verdicts[phase], text, sizeof text);
+            fprintf(out, "WRONG      %s%s%s%s\n", who == 0 ? "" : contender->title,
+                    who == 0 ? "" : " ", text,
+                    phase == PHASE_AFTER_TIMING ? " (after timing)" : "");
+        }
+    }
+    print_if(out, verification->unlike[0] != '\0', "WRONG      %s\n", verification->unlike);
+    print_if(out, !verification->guards_intact, "WRONG      %s\n", verification->guards_text);
+    print_if(out, verification->wrong_order != NULL, "policy     %s\n", verification->wrong_order);
+}
+
+void report_print_verification(FILE *out, const report *report) {
+    const bool right = verification_right(report->verification, report->workload);
+    (right ? print_right : print_wrong)(out, report);
+    fflush(out);
+}
+
+static void print_time(FILE *out, const report *report, const contender *contender) {
+    const timing *timing = report->timing;
+    const enum protocol protocol = report->workload->options->protocol;
+    const timing_summary times = timing_summarize(report->workload, contender, timing->rounds);
+    fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", contender->label,
+            times.of[SECONDS] * 1e3, times.rate.median,
+            report->workload->arithmetic.moves ? "GB/s" : "TFLOPS", times.rate.low, times.rate.high,
+            timing->rounds, timing->rounds == 1 ? "" : "s");
+    print_if(out, protocol != PROTOCOL_SUSTAINED, " of %zu %s", timing->launches,
+             protocol == PROTOCOL_CALL ? "calls" : "launches, burst");
+    fprintf(out, "%s%s)\n", protocol == PROTOCOL_SUSTAINED ? ", sustained" : "",
+            timing->interrupted ? ", interrupted" : "");
+    print_if(out, contender->role != CONTENDER_STEP, "ratio      %.3f of %s  (%.3f to %.3f)\n",
+             times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
+}
+
+/* Which algorithm it was, and of how many. */
+static void print_heuristics(FILE *out, const heuristics *found) {
+    fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
+            found->winner.name);
+    print_if(out, found->enumerated > 0, "; the fastest of %d configurations%s, %d checked",
+             found->returned + found->enumerated, found->cut ? ", not all timed" : "",
+             found->finalists);
+    print_if(out, found->enumerated == 0 && found->count > 0, "; the fastest of %d that were timed",
+             found->count);
+    fputc('\n', out);
+}
+
+/* What the step's choice loses against the fastest of its kernels. */
+static void print_regret(FILE *out, const report *report) {
+    const workload *workload = report->workload;
+    const size_t rounds = report->timing->rounds;
+    const char *best = "";
+    int kernels = 0;
+    double least = INFINITY;
+    for (int who = 1; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        if (contender->role == CONTENDER_KERNEL) {
+            const double seconds = median(contender->of[SECONDS], rounds);
+            best = seconds < least ? contender->title : best;
+            least = fmin(least, seconds);
+            ++kernels;
+        }
+    }
+    print_if(out, kernels > 0, "regret     %.3f of the time of %s, %.4g ms, the fastest of %d\n",
+             median(workload->contender[0].of[SECONDS], rounds) / least, best, 1e3 * least,
+             kernels);
+}
+
 /* The values of some fields, with commas between, as far as they are known; whether all are. */
 static bool print_fields(FILE *out, const report *report, const contender *contender,
                          enum field first, enum field last) {
@@ -74,236 +259,6 @@ static void print_peers(FILE *out, const report *report, const contender *peer, 
     fputc('\n', out);
 }
 
-/* What makes times of this GPU uncertain, a line each. */
-static void print_conditions(FILE *out, const device_info *gpu) {
-    for (int i = 0; i < gpu->others; ++i) {
-        fprintf(out, "in use     by process %s: times mean little\n", gpu->other[i]);
-    }
-    if (gpu->draws) {
-        fputs("display    this GPU draws a screen too: expect wider spreads\n", out);
-    }
-    if (gpu->power_limit_watts < gpu->default_power_watts) {
-        fprintf(out, "power      limited to %.0f W; such a card's default is %.0f W\n",
-                gpu->power_limit_watts, gpu->default_power_watts);
-    }
-    if (gpu->under_windows) {
-        fputs(
-            "WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n",
-            out);
-    }
-}
-
-static void print_machine(FILE *out, const device_info *gpu) {
-    const int major = gpu->compute_capability / 10;
-    const int minor = gpu->compute_capability % 10;
-    if (gpu->emulated) {
-        fprintf(out, "machine    %s, compute capability %d.%d, %d SMs; no speed is measured\n",
-                gpu->name, major, minor, gpu->sms);
-        return;
-    }
-    fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
-            gpu->name, gpu->sms, major, minor, gpu->cuda, gpu->cublas,
-            gpu->driver[0] != 0 ? gpu->driver : "unknown");
-    print_conditions(out, gpu);
-}
-
-/* How products are added up and scaled. */
-static void print_sums(FILE *out, const arithmetic *arithmetic) {
-    if (!arithmetic->scaled) {
-        fprintf(out, ", %s accumulate", arithmetic->fp16_sums ? "fp16" : "fp32");
-        return;
-    }
-    if (arithmetic->promotion > 0) {
-        fprintf(out, ", fp32 adds up sums of %d", arithmetic->promotion);
-    } else {
-        fprintf(out, ", the tensor cores add up all k");
-    }
-    fprintf(out, ", a scale %s; sums hold whole numbers up to %d exactly",
-            arithmetic->block_scales ? "of each block" : "of A and one of B", E4M3_INTEGERS);
-}
-
-void report_print_setup(FILE *out, const report *report) {
-    const workload *workload = report->workload;
-    const options *o = workload->options;
-    const device_info *gpu = &workload->device->info;
-    const arithmetic *arithmetic = &workload->arithmetic;
-    fprintf(out, "%s  %s\n", workload->step->name, workload->step->idea);
-    print_machine(out, gpu);
-    fprintf(out, "problem    m=%d n=%d", o->m, o->n);
-    if (!arithmetic->moves) {
-        fprintf(out, " k=%d", o->k);
-    }
-    if (arithmetic->takes_c) {
-        fprintf(out, ", alpha=%g beta=%g", (double)o->alpha, (double)o->beta);
-    }
-    if (o->kernel > 0) {
-        fprintf(out, ", kernel %d", o->kernel);
-    }
-    fprintf(out, ", %s", arithmetic->formats);
-    if (!arithmetic->moves) {
-        print_sums(out, arithmetic);
-    }
-    fprintf(out, "\ninputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
-    if (!gpu->emulated) { /* copies are for timing, so that operands are not read from the L2 */
-        fprintf(out, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)", workload->copies,
-                workload->copies == 1 ? "y" : "ies",
-                1e-9 * (double)workload->copies * (double)workload_operand_bytes(workload),
-                1e-6 * (double)gpu->l2_bytes);
-    }
-    if (workload->without[0] != '\0') {
-        fprintf(out, "\nwithout    %s: cuBLASLt does not take this shape with a scale %s",
-                workload->without,
-                arithmetic->block_scales ? "of each block" : "of A and one of B");
-    }
-    fputc('\n', out);
-    fflush(out);
-}
-
-/* What narrow sums lose: of the step beside those of whom it is compared with. */
-static void print_errors(FILE *out, const workload *workload) {
-    const char *separator = ";";
-    fprintf(out, "error      %.3g %% of D, root mean square",
-            100 * workload->contender[0].verdicts[PHASE_TIMED].relative_error);
-    for (int who = 1; who < workload->contenders; ++who) {
-        fprintf(out, "%s %s %.3g %%", separator, workload->contender[who].title,
-                100 * workload->contender[who].verdicts[PHASE_TIMED].relative_error);
-        separator = ",";
-    }
-    fputc('\n', out);
-}
-
-static void print_right(FILE *out, const report *report) {
-    const verification *verification = report->verification;
-    const workload *workload = report->workload;
-    const contender *other = workload_find(workload, CONTENDER_OTHER);
-    if (workload->step->computes_nothing) {
-        fputs("unchecked  it does not compute D: only its guards are looked at, and intact\n", out);
-        return;
-    }
-    fputs("verified   ", out);
-    for (int phase = PHASE_EXACT; phase <= PHASE_TIMED; ++phase) {
-        if (verification->made[phase]) {
-            char text[256];
-            const verdict *verdict = &workload->contender[0].verdicts[phase];
-            verdict_format(verdict, text, sizeof text);
-            /* Where all checks are exact, only their inputs tell them apart. */
-            const enum inputs inputs =
-                phase == PHASE_EXACT ? INPUTS_BITS : workload->options->inputs;
-            fprintf(out, "%s%s%s; ", verdict->kind == CHECK_WORDS ? inputs_name(inputs) : "",
-                    verdict->kind == CHECK_WORDS ? " " : "", text);
-        }
-    }
-    fprintf(out, "%s%s%s%s\n", other != NULL ? other->title : "nothing beside it",
-            other != NULL ? " agrees" : "",
-            workload->device->info.emulated ? "" : "; guards intact",
-            !verification->made[PHASE_AFTER_TIMING] ? ""
-            : report->trace != NULL                 ? "; the traced launch is right"
-                                                    : "; timed buffers checked again");
-    if (workload->arithmetic.scaled && verification->made[PHASE_TIMED]) {
-        print_errors(out, workload);
-    }
-    if (verification->orders[0] != '\0') {
-        fprintf(out, "policies   %s\n", verification->orders);
-    }
-    if (report->trials != NULL) {
-        fprintf(out, "shapes     also right, in random orders too, at %s\n", report->trials);
-    }
-}
-
-static void print_wrong(FILE *out, const report *report) {
-    const verification *verification = report->verification;
-    const workload *workload = report->workload;
-    for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < workload->contenders && verification->made[phase]; ++who) {
-            const contender *contender = &workload->contender[who];
-            const verdict *verdict = &contender->verdicts[phase];
-            if (!verdict_right(verdict)) {
-                char text[320];
-                verdict_format(verdict, text, sizeof text);
-                fprintf(out, "WRONG      %s%s%s%s\n", who == 0 ? "" : contender->title,
-                        who == 0 ? "" : " ", text,
-                        phase == PHASE_AFTER_TIMING ? " (after timing)" : "");
-            }
-        }
-    }
-    if (verification->unlike[0] != '\0') {
-        fprintf(out, "WRONG      %s\n", verification->unlike);
-    }
-    if (!verification->guards_intact) {
-        fprintf(out, "WRONG      %s\n", verification->guards_text);
-    }
-    if (verification->wrong_order != NULL) {
-        fprintf(out, "policy     %s\n", verification->wrong_order);
-    }
-}
-
-void report_print_verification(FILE *out, const report *report) {
-    if (verification_right(report->verification, report->workload)) {
-        print_right(out, report);
-    } else {
-        print_wrong(out, report);
-    }
-    fflush(out);
-}
-
-static void print_time(FILE *out, const report *report, const contender *contender) {
-    const timing *timing = report->timing;
-    const enum protocol protocol = report->workload->options->protocol;
-    const timing_summary times = timing_summarize(report->workload, contender, timing->rounds);
-    fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", contender->label,
-            times.of[SECONDS] * 1e3, times.rate.median,
-            report->workload->arithmetic.moves ? "GB/s" : "TFLOPS", times.rate.low, times.rate.high,
-            timing->rounds, timing->rounds == 1 ? "" : "s");
-    if (protocol == PROTOCOL_SUSTAINED) {
-        fputs(", sustained", out);
-    } else {
-        fprintf(out, " of %zu %s", timing->launches,
-                protocol == PROTOCOL_CALL ? "calls" : "launches, burst");
-    }
-    fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
-    if (contender->role != CONTENDER_STEP) {
-        fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", times.ratio.median,
-                contender->title, times.ratio.low, times.ratio.high);
-    }
-}
-
-/* Which algorithm it was, and of how many. */
-static void print_heuristics(FILE *out, const heuristics *found) {
-    fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
-            found->winner.name);
-    if (found->enumerated > 0) {
-        fprintf(out, "; the fastest of %d configurations%s, %d checked",
-                found->returned + found->enumerated, found->cut ? ", not all timed" : "",
-                found->finalists);
-    } else if (found->count > 0) {
-        fprintf(out, "; the fastest of %d that were timed", found->count);
-    }
-    fputc('\n', out);
-}
-
-/* What the step's choice loses against the fastest of its kernels. */
-static void print_regret(FILE *out, const report *report) {
-    const workload *workload = report->workload;
-    const size_t rounds = report->timing->rounds;
-    const contender *best = NULL;
-    int kernels = 0;
-    double least = INFINITY;
-    for (int who = 1; who < workload->contenders; ++who) {
-        const contender *contender = &workload->contender[who];
-        const double seconds = median(contender->of[SECONDS], rounds);
-        if (contender->role == CONTENDER_KERNEL) {
-            ++kernels;
-            best = seconds < least ? contender : best;
-            least = fmin(least, seconds);
-        }
-    }
-    if (best != NULL) {
-        fprintf(out, "regret     %.3f of the time of %s, %.4g ms, the fastest of %d\n",
-                median(workload->contender[0].of[SECONDS], rounds) / least, best->title,
-                1e3 * least, kernels);
-    }
-}
-
 /* The share of the tensor cores' or the memory's peak. */
 static void print_share(FILE *out, const report *report, const contender *peer) {
     const workload *workload = report->workload;
@@ -318,11 +273,10 @@ static void print_share(FILE *out, const report *report, const contender *peer) 
         fputc('-', out);
     } else if (!print_fields(out, report, step, SHARE, SHARE)) {
         fputs("peak unknown", out);
-    } else if (moves) {
-        fprintf(out, " of %.0f GB/s, its peak by clock and bus width",
-                1e-9 * workload->device->info.memory_bytes_per_second);
     } else {
-        fputs(" of the tensor-core peak's cycles", out);
+        print_if(out, moves, " of %.0f GB/s, its peak by clock and bus width",
+                 1e-9 * workload->device->info.memory_bytes_per_second);
+        print_if(out, !moves, " of the tensor-core peak's cycles");
     }
     fputs("   clock ", out);
     print_fields(out, report, step, CLOCK, CLOCK);
@@ -331,29 +285,23 @@ static void print_share(FILE *out, const report *report, const contender *peer) 
 
 static void print_power(FILE *out, const report *report, const contender *peer) {
     fputs("power      ", out);
-    if (!print_fields(out, report, &report->workload->contender[0], POWER, ENERGY)) {
+    if (print_fields(out, report, &report->workload->contender[0], POWER, ENERGY)) {
+        fputs(report->workload->arithmetic.moves ? " per launch" : " per GEMM", out);
+        print_peers(out, report, peer, POWER, ENERGY);
+    } else {
         fputs("unknown: the driver's energy counter cannot be read\n", out);
-        return;
     }
-    fputs(report->workload->arithmetic.moves ? " per launch" : " per GEMM", out);
-    print_peers(out, report, peer, POWER, ENERGY);
 }
 
 /* The time that each took before its first call. */
-static void print_before(FILE *out, const report *report, const contender *peer) {
-    const contender *heuristic = workload_find(report->workload, CONTENDER_HEURISTIC);
-    fputs("before     prepare ", out);
-    print_fields(out, report, &report->workload->contender[0], BEFORE, BEFORE);
-    if (peer != NULL) {
-        fputs("   (starting cuBLAS ", out);
-        print_fields(out, report, peer, BEFORE, BEFORE);
-        if (heuristic != NULL && isfinite(heuristic->before_seconds)) {
-            fputs(", cuBLASLt's search ", out);
-            print_fields(out, report, heuristic, BEFORE, BEFORE);
-        }
-        fputc(')', out);
-    }
-    fputc('\n', out);
+static void print_before(FILE *out, const workload *workload, const contender *peer) {
+    const contender *best = workload_find(workload, CONTENDER_HEURISTIC);
+    fprintf(out, "before     prepare %.3g ms", 1e3 * workload->contender[0].before_seconds);
+    print_if(out, peer != NULL, "   (starting cuBLAS %.3g ms",
+             peer == NULL ? 0 : 1e3 * peer->before_seconds);
+    print_if(out, best != NULL && isfinite(best->before_seconds), ", cuBLASLt's search %.3g ms",
+             best == NULL ? 0 : 1e3 * best->before_seconds);
+    fputs(peer != NULL ? ")\n" : "\n", out);
 }
 
 static void print_timing(FILE *out, const report *report) {
@@ -372,7 +320,7 @@ static void print_timing(FILE *out, const report *report) {
     }
     print_regret(out, report);
     if (!moves && protocol == PROTOCOL_CALL) {
-        print_before(out, report, peer);
+        print_before(out, workload, peer);
     } else {
         print_share(out, report, peer);
     }

@@ -33,6 +33,9 @@ typedef struct report {
     const trace *trace;         /* NULL unless the program traces, or if something is wrong */
 } report;
 
+/* Prints if it is so. */
+void print_if(FILE *out, bool is_so, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Print the parts of the output, each as soon as it is known; the last one if something was
  * measured. */
 void report_print_setup(FILE *out, const report *report);

@@ -25,20 +25,17 @@ static const trace_event *events_of(const trace *trace, size_t warp) {
 }
 
 void trace_print(FILE *out, const trace *trace) {
-    size_t written = 0;
-    size_t lost = 0;
-    size_t warps = 0;
+    size_t written = 0, lost = 0, warps = 0;
     for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
         written += kept(trace, warp);
         lost += trace->warp[warp].events - kept(trace, warp);
         warps += trace->warp[warp].events > 0 ? 1 : 0;
     }
-    fprintf(out, "traced     CTA %" PRIu64 " of %" PRIu64 ": %zu events of %zu of its %zu warps",
-            trace->number, trace->ctas, written, warps, trace_warps(trace));
-    if (trace->order != NULL) {
-        fprintf(out, ", under the policy %s", trace->order);
-    }
-    fputc('\n', out);
+    fprintf(out,
+            "traced     CTA %" PRIu64 " of %" PRIu64 ": %zu events of %zu of its %zu warps%s%s\n",
+            trace->number, trace->ctas, written, warps, trace_warps(trace),
+            trace->order != NULL ? ", under the policy " : "",
+            trace->order != NULL ? trace->order : "");
     if (lost > 0) {
         fprintf(out,
                 "not kept   %zu events after the first %" PRIu32
