@@ -92,11 +92,10 @@ typedef struct product {
     double watts[MOST_SAMPLES];
 } product;
 
-static void launch_product(void *context, size_t number) {
+static void launch_product(void *context) {
     product *product = context;
     const double now = monotonic_seconds();
     const size_t count = product->count;
-    (void)number;
     if (count < MOST_SAMPLES && (count == 0 || now > product->when[count - 1] + SAMPLE_SECONDS)) {
         product->when[count] = now;
         product->watts[product->count++] = nvml_power_watts();
@@ -124,7 +123,6 @@ static double sampled_watts(const product *product) {
 }
 
 static void joules_are_watts(void) {
-    static metered metered; /* too large for the stack */
     static product product;
     product.problem = (problem){.a = operand(),
                                 .b = operand(),
@@ -136,12 +134,12 @@ static void joules_are_watts(void) {
     product.cublas =
         second_opinion_open(&(step){.computes = GEMM_BF16}, CONTENDER_OTHER, gpu.stream);
     const metered_work work = {"cuBLAS", launch_product, &product};
-    meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS, &metered);
+    const metered metered = meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS);
     const double sampled = sampled_watts(&product);
-    const double counted = edges_watts(&metered.edges);
-    EXPECT(fabs(counted / sampled - 1) <= POWER_TOLERANCE,
-           "the energy counter gives %.1f W, the driver's power is %.1f W", counted, sampled);
-    message("the energy counter: %.1f W, the power sampled beside it: %.1f W", counted, sampled);
+    EXPECT(fabs(metered.watts / sampled - 1) <= POWER_TOLERANCE,
+           "the energy counter gives %.1f W, the driver's power is %.1f W", metered.watts, sampled);
+    message("the energy counter: %.1f W, the power sampled beside it: %.1f W", metered.watts,
+            sampled);
 }
 
 int main(void) {

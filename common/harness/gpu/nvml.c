@@ -10,8 +10,6 @@
 typedef int nvml_status; /* 0 is success */
 typedef struct nvml_device *nvml_device;
 enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
-enum { TEMPERATURE_GPU = 0 };      /* nvmlTemperatureSensors_t */
-enum { CLOCK_SM = 1 };             /* nvmlClockType_t */
 enum { UUID_SIZE = 96 };           /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
 
 typedef struct violation_time { /* nvmlViolationTime_t */
@@ -54,12 +52,6 @@ static double ask(const char *name, double unit) {
     return find(name, &query) && query(gpu, &value) == 0 ? unit * value : NAN;
 }
 
-static double ask_of(const char *name, int which, double unit) {
-    nvml_status (*query)(nvml_device, int, unsigned int *);
-    unsigned int value = 0;
-    return find(name, &query) && query(gpu, which, &value) == 0 ? unit * value : NAN;
-}
-
 double nvml_power_limit_watts(void) { return ask("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
 
 double nvml_default_power_watts(void) {
@@ -67,10 +59,6 @@ double nvml_default_power_watts(void) {
 }
 
 double nvml_power_watts(void) { return ask("nvmlDeviceGetPowerUsage", 1e-3); }
-
-double nvml_celsius(void) { return ask_of("nvmlDeviceGetTemperature", TEMPERATURE_GPU, 1); }
-
-double nvml_sm_clock_ghz(void) { return ask_of("nvmlDeviceGetClockInfo", CLOCK_SM, 1e-3); }
 
 double nvml_limited_seconds(enum clock_limit limit) {
     nvml_status (*query)(nvml_device, int policy, violation_time *);

@@ -86,23 +86,22 @@ typedef struct busy {
     contender *contender;
 } busy;
 
-static void launch_busy(void *context, size_t number) {
+static void launch_busy(void *context) {
     const busy *busy = context;
-    (void)number; /* the copies of the operands are counted over all of a contender's launches */
     launch(busy->session, busy->contender, 1);
 }
 
 static void sustained(session *session, contender *contender, double result[MEASURES]) {
-    static metered metered; /* too large for the stack */
     busy busy = {session, contender};
     const metered_work work = {contender->title, launch_busy, &busy};
-    meter(session->workload->device, &work,
-          session->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS,
-          SUSTAINED_SECONDS, &metered);
+    const metered metered =
+        meter(session->workload->device, &work,
+              session->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS,
+              SUSTAINED_SECONDS);
     session->warm = true;
     result[SECONDS] = metered.seconds;
     result[CLOCK_GHZ] = metered.clock_ghz;
-    result[WATTS] = edges_watts(&metered.edges);
+    result[WATTS] = metered.watts;
     result[JOULES] = result[WATTS] * metered.seconds;
     for (int i = 0; i < CLOCK_LIMITS; ++i) {
         contender->limited[i] += metered.limited[i];
