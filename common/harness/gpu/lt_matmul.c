@@ -187,9 +187,6 @@ bool lt_matmul_takes(lt_matmul *matmul, const problem *problem) {
 
 /* ---- every configuration */
 
-/* More are not looked at, should a library claim to have them. */
-enum { MOST_CUSTOM_OPTIONS = 1024 };
-
 /* The algorithm with another tile, cluster and custom option. What cannot be set does not pass the
  * check either. */
 static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t tile,
@@ -203,14 +200,11 @@ static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t 
     return algorithm;
 }
 
-static bool equal(const cublasLtMatmulAlgo_t *left, const cublasLtMatmulAlgo_t *right) {
-    return memcmp(left, right, sizeof *left) == 0;
-}
-
-/* Its number among the first `count`; `count` if it is not there. */
+/* The number of the first that is the same among the first `count`; `count` if there is none. */
 static int find(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm, int count) {
     int number = 0;
-    while (number < count && !equal(&matmul->algorithms[number], algorithm)) {
+    while (number < count &&
+           memcmp(&matmul->algorithms[number], algorithm, sizeof *algorithm) != 0) {
         ++number;
     }
     return number;
@@ -224,54 +218,36 @@ static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *alg
            result.workspaceSize <= WORKSPACE_BYTES;
 }
 
-/* Stores the tiles that an algorithm says it has (0 alone if it says nothing), and returns how many
- * they are. */
-static size_t tiles_of(const cublasLtMatmulAlgo_t *algorithm,
-                       uint32_t tiles[CUBLASLT_MATMUL_TILE_END]) {
-    size_t bytes = 0; /* queried first: the second call wants the exact size */
-    tiles[0] = 0;
-    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
-            CUBLAS_STATUS_SUCCESS &&
-        bytes > 0 && bytes <= CUBLASLT_MATMUL_TILE_END * sizeof *tiles &&
-        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles, bytes,
-                                          &bytes) == CUBLAS_STATUS_SUCCESS) {
-        return bytes / sizeof *tiles;
-    }
-    return 1;
-}
-
-static uint32_t last_custom_option(const cublasLtMatmulAlgo_t *algorithm) {
-    uint32_t last = 0;
-    size_t bytes;
-    return cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
-                                             sizeof last, &bytes) == CUBLAS_STATUS_SUCCESS
-               ? last
-               : 0;
-}
-
 /* Whether no heuristic before it is the same but for tile, cluster and custom option. */
 static bool is_first_of_kind(const lt_matmul *matmul, int number) {
     const cublasLtMatmulAlgo_t rest = configured(matmul->algorithms[number], 0, 0, 0);
     bool first = true;
     for (int i = 0; i < number; ++i) {
         const cublasLtMatmulAlgo_t other = configured(matmul->algorithms[i], 0, 0, 0);
-        first = first && !equal(&rest, &other);
+        first = first && memcmp(&rest, &other, sizeof rest) != 0;
     }
     return first;
 }
 
-/* Appends all tiles, clusters and custom options of a heuristic's algorithm that take the shape.
- * Returns the number of checks. */
-static size_t append_kind(lt_matmul *matmul, int number, bool *cut) {
-    uint32_t tiles[CUBLASLT_MATMUL_TILE_END];
-    const cublasLtMatmulAlgo_t kind = matmul->algorithms[number];
-    const size_t tile_count = tiles_of(&kind, tiles);
-    const uint32_t last = last_custom_option(&kind);
-    const uint32_t options = last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS;
-    *cut = *cut || options <= last;
-    for (size_t tile = 0; tile < tile_count; ++tile) {
+/* Appends all tiles, clusters and custom options of a heuristic's algorithm that take the shape and
+ * are no heuristics. (cuBLAS documentation: cublasLtMatmulAlgoCapGetAttribute.) */
+static void append_kind(lt_matmul *matmul, const cublasLtMatmulAlgo_t kind) {
+    uint32_t tiles[CUBLASLT_MATMUL_TILE_END] = {0};
+    uint32_t last_option = 0;
+    size_t tile_bytes = 0; /* queried first: the second call wants the exact size */
+    size_t written;
+    (void)cublasLtMatmulAlgoCapGetAttribute(&kind, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0,
+                                            &tile_bytes);
+    if (tile_bytes == 0 || tile_bytes > sizeof tiles ||
+        cublasLtMatmulAlgoCapGetAttribute(&kind, CUBLASLT_ALGO_CAP_TILE_IDS, tiles, tile_bytes,
+                                          &written) != CUBLAS_STATUS_SUCCESS) {
+        tile_bytes = sizeof *tiles; /* it has none to choose from: tile 0 */
+    }
+    (void)cublasLtMatmulAlgoCapGetAttribute(&kind, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX,
+                                            &last_option, sizeof last_option, &written);
+    for (size_t tile = 0; tile < tile_bytes / sizeof *tiles; ++tile) {
         for (uint16_t cluster = 0; cluster < CUBLASLT_CLUSTER_SHAPE_END; ++cluster) {
-            for (uint32_t option = 0; option < options; ++option) {
+            for (uint32_t option = 0; option <= last_option; ++option) {
                 const cublasLtMatmulAlgo_t one = configured(kind, tiles[tile], cluster, option);
                 if (find(matmul, &one, matmul->heuristics) == matmul->heuristics &&
                     takes_shape(matmul, &one)) {
@@ -280,20 +256,18 @@ static size_t append_kind(lt_matmul *matmul, int number, bool *cut) {
             }
         }
     }
-    return tile_count * CUBLASLT_CLUSTER_SHAPE_END * options;
 }
 
-/* Appends all other configurations of the algorithms that cuBLASLt has returned, whatever their
- * number. (cuBLAS documentation: cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
-static void enumerate_configurations(lt_matmul *matmul, heuristics *found) {
+/* Appends all other configurations of the algorithms that cuBLASLt has returned. */
+static void enumerate_configurations(lt_matmul *matmul) {
     const double begin = monotonic_seconds();
-    size_t checks = 0;
     for (int i = 0; i < matmul->heuristics; ++i) {
-        checks += is_first_of_kind(matmul, i) ? append_kind(matmul, i, &found->cut) : 0;
+        if (is_first_of_kind(matmul, i)) {
+            append_kind(matmul, matmul->algorithms[i]);
+        }
     }
-    found->enumerated = matmul->count - matmul->heuristics;
-    message("cuBLASLt takes %d configurations beside its %d heuristics: %zu checks in %.1f s",
-            found->enumerated, found->returned, checks, monotonic_seconds() - begin);
+    message("cuBLASLt takes %d configurations beside its %d heuristics, found in %.1f s",
+            matmul->count - matmul->heuristics, matmul->heuristics, monotonic_seconds() - begin);
 }
 
 /* ---- one of them */
@@ -322,15 +296,6 @@ extern const char *const lt_tiles[LT_NAMES];
 extern const char *const lt_stages[LT_NAMES];
 extern const char *const lt_clusters[LT_NAMES];
 
-/* An attribute of an algorithm, which has up to four bytes; 0 if it has none. */
-static uint32_t configuration(const cublasLtMatmulAlgo_t *algorithm,
-                              cublasLtMatmulAlgoConfigAttributes_t attribute, size_t size) {
-    uint32_t value = 0;
-    size_t written;
-    (void)cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, &value, size, &written);
-    return value;
-}
-
 /* Notes the chosen algorithm's number, its digits, and in words what tells its kernel from others:
  * "tile 256x128, stages 64xAUTO, cluster 1x2x1, option 7". */
 static void describe(const lt_matmul *matmul, heuristic *described) {
@@ -340,28 +305,29 @@ static void describe(const lt_matmul *matmul, heuristic *described) {
         cublasLtMatmulAlgoConfigAttributes_t attribute;
         size_t size;
         const char *const *names;
-    } parts[] = {{"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t), lt_tiles},
-                 {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t), lt_stages},
-                 {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t), lt_clusters},
-                 {"option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t), NULL},
-                 {"split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(uint32_t), NULL}};
-    char *text = described->name;
-    size_t left = sizeof described->name;
+    } parts[] = {
+        {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t), lt_tiles},
+        {", stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t), lt_stages},
+        {", cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t), lt_clusters},
+        {", option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t), NULL},
+        {", split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(uint32_t), NULL}};
+    size_t used = 0;
     described->number = matmul->chosen;
     for (size_t i = 0; i < ALGORITHM_DIGITS / 2; ++i) {
         snprintf(&described->algorithm[2 * i], 3, "%02x",
                  (unsigned)((const unsigned char *)algorithm)[i]);
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        const uint32_t value = configuration(algorithm, parts[i].attribute, parts[i].size);
-        const char *known =
-            parts[i].names != NULL && value < LT_NAMES ? parts[i].names[value] : NULL;
+        uint32_t value = 0;
+        size_t written;
         char number[16];
+        (void)cublasLtMatmulAlgoConfigGetAttribute(algorithm, parts[i].attribute, &value,
+                                                   parts[i].size, &written);
         snprintf(number, sizeof number, "%u", (unsigned)value);
-        const int length = snprintf(text, left, "%s%s %s", i == 0 ? "" : ", ", parts[i].what,
-                                    known != NULL ? known : number);
-        text += length;
-        left -= (size_t)length;
+        const bool named =
+            parts[i].names != NULL && value < LT_NAMES && parts[i].names[value] != NULL;
+        used += (size_t)snprintf(described->name + used, sizeof described->name - used, "%s %s",
+                                 parts[i].what, named ? parts[i].names[value] : number);
     }
 }
 
@@ -468,7 +434,8 @@ void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t 
     take_shape(matmul, problems[0]);
     *found = (heuristics){.returned = matmul->heuristics};
     if (enumerates) {
-        enumerate_configurations(matmul, found);
+        enumerate_configurations(matmul);
+        found->enumerated = matmul->count - matmul->heuristics;
     }
     int count = enumerates || most > matmul->heuristics ? matmul->count : most;
     ranked *all = allocate((size_t)count + 1, sizeof *all);
@@ -479,7 +446,7 @@ void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t 
     const int left = rank_by_halving(all, count, MOST_SAMPLED, matmul->heuristics, launch_ranked,
                                      &search, &launched);
     found->timed = launched > 0 ? launched : count;
-    found->cut = found->cut || found->timed < count;
+    found->cut = found->timed < count;
     for (int i = 0; i < left; ++i) {
         all[i].seconds = sample(&search, all[i].number);
     }

@@ -116,7 +116,8 @@ static metered run_busy(state *state, double seconds) {
     clocks_read(sms, CLOCK_BEFORE, stream);
     watch_start(stream);
     const size_t first = state->launches;
-    while (!watch_is_running(state->work->name)) {
+    const size_t before_start = state->enqueued;
+    while (state->finished < before_start) {
         turn(state, false);
     }
     const double begun = monotonic_seconds();
