@@ -63,17 +63,12 @@ uint64_t output_digest(const void *d, enum number format, size_t count,
 bool verdict_right(const verdict *verdict) { return verdict->checked > 0 && verdict->wrong == 0; }
 
 void verdict_merge(verdict *total, const verdict *part) {
-    if (total->wrong == 0 && part->wrong > 0) {
-        total->first_row = part->first_row;
-        total->first_column = part->first_column;
-        total->got = part->got;
-        total->expected = part->expected;
-        total->allowed = part->allowed;
-    }
-    total->checked += part->checked;
-    total->wrong += part->wrong;
-    total->relative_error = fmax(total->relative_error, part->relative_error);
-    total->max_error_over_bound = fmax(total->max_error_over_bound, part->max_error_over_bound);
+    verdict both = total->wrong > 0 ? *total : *part; /* with its first wrong element */
+    both.checked = total->checked + part->checked;
+    both.wrong = total->wrong + part->wrong;
+    both.relative_error = fmax(total->relative_error, part->relative_error);
+    both.max_error_over_bound = fmax(total->max_error_over_bound, part->max_error_over_bound);
+    *total = both;
 }
 
 static void format_wrong(const verdict *verdict, char *text, size_t size) {

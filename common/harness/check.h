@@ -20,7 +20,7 @@ typedef struct verdict {
 /* True if something was checked and all of it was right. */
 bool verdict_right(const verdict *verdict);
 
-/* Adds the findings of one more output of the same kind. total starts as {.kind = ...}. */
+/* Adds the findings of one more output of the same kind. total starts as zeros. */
 void verdict_merge(verdict *total, const verdict *part);
 
 /* "exact: 64 of 64 equal" or "exact: 3 of 64 differ; first at [1][2]: got 5, expected 6". The bits

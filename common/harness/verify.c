@@ -33,26 +33,38 @@ static void compare_digest(verification *verification, size_t copy, uint64_t dig
     }
 }
 
-/* Checks one output of a contender. */
-static verdict check_copy(const workload *workload, const contender *contender, size_t copy,
-                          enum check_kind kind) {
-    const reference reference = workload_reference(workload, contender, copy);
-    const rounding rounding = workload_rounding(workload, contender);
-    return check_output(workload_share(workload, contender, copy)->d.payload, &reference, kind,
-                        &rounding, workload->device->stream);
+/* Whether the exact check has the inputs that are timed. */
+static bool exact_on_timed(const workload *workload, const verification *verification) {
+    return workload->options->inputs == arithmetic_exact_inputs(&workload->arithmetic) &&
+           verification->integers.exact;
 }
 
-/* Checks the outputs of one contender in the first count copies, and adds what it finds. If they
- * were made of the inputs that are timed, those of the step that are right must be equal. */
+/* Whether the inputs of the phase are those that are timed. */
+static bool on_timed(const workload *workload, enum check_phase phase,
+                     const verification *verification) {
+    return phase != PHASE_EXACT || exact_on_timed(workload, verification);
+}
+
+/* Checks one output of a contender. */
+static verdict check_copy(const workload *workload, const contender *contender, size_t copy,
+                          enum check_phase phase, const verification *verification) {
+    const reference reference = workload_reference(workload, contender, copy);
+    const rounding rounding = workload_rounding(workload, contender);
+    const bool exact = phase == PHASE_EXACT || exact_on_timed(workload, verification);
+    return check_output(workload_share(workload, contender, copy)->d.payload, &reference,
+                        arithmetic_check(&workload->arithmetic, exact), &rounding,
+                        workload->device->stream);
+}
+
+/* Checks the outputs of one contender in the first count copies, and adds what it finds. Those that
+ * the step made of the inputs that are timed must have the same bits, if they are right. */
 static void check_outputs(const workload *workload, contender *contender, size_t count,
-                          enum check_phase phase, enum check_kind kind, bool on_timed,
-                          verification *verification) {
-    verdict *total = &contender->verdicts[phase];
-    total->kind = kind;
+                          enum check_phase phase, verification *verification) {
     for (size_t i = 0; i < count; ++i) {
-        const verdict part = check_copy(workload, contender, i, kind);
-        verdict_merge(total, &part);
-        if (on_timed && contender == &workload->contender[0] && verdict_right(&part)) {
+        const verdict part = check_copy(workload, contender, i, phase, verification);
+        verdict_merge(&contender->verdicts[phase], &part);
+        if (contender == &workload->contender[0] && verdict_right(&part) &&
+            on_timed(workload, phase, verification)) {
             compare_digest(verification, i, part.digest);
         }
     }
@@ -78,16 +90,14 @@ static void launch(const workload *workload, const contender *contender, size_t 
 
 /* NaN, launch, check what was computed; in the order of events that was chosen. */
 static void try_order(const workload *workload, enum check_phase phase, size_t count,
-                      int contenders, enum check_kind kind, bool on_timed,
-                      verification *verification) {
+                      int contenders, verification *verification) {
     workload_poison(workload);
     for (int who = 0; who < contenders; ++who) {
         /* One at a time, so that a fault is attributed to the contender that caused it. */
         launch(workload, &workload->contender[who], count);
     }
     for (int who = 0; who < contenders && !workload->step->computes_nothing; ++who) {
-        check_outputs(workload, &workload->contender[who], count, phase, kind, on_timed,
-                      verification);
+        check_outputs(workload, &workload->contender[who], count, phase, verification);
     }
     update_guards(workload, verification);
 }
@@ -98,34 +108,22 @@ static void name_order(verification *verification, const char *name) {
              used == 0 ? "" : ", ", name);
 }
 
-/* Whether the exact check has the inputs that are timed. */
-static bool exact_on_timed(const workload *workload, const verification *verification) {
-    return workload->options->inputs == arithmetic_exact_inputs(&workload->arithmetic) &&
-           verification->integers.exact;
-}
-
-/* How outputs from the inputs of the options are compared. */
-static enum check_kind timed_kind(const workload *workload, const verification *verification) {
-    return arithmetic_check(&workload->arithmetic, exact_on_timed(workload, verification));
-}
-
 /* One phase on the operands that are there: the reference, then all orders of events, or the first
  * if other inputs follow. What the second opinion says does not depend on them. */
 static void run_phase(const workload *workload, enum check_phase phase, size_t count,
-                      enum check_kind kind, verification *verification) {
+                      verification *verification) {
     const options *o = workload->options;
-    const bool on_timed = phase == PHASE_TIMED || exact_on_timed(workload, verification);
+    const bool timed = on_timed(workload, phase, verification);
     reference_compute(&workload->reference, &workload->copy[0].of[0].problem,
                       workload->device->stream);
-    const size_t orders = on_timed ? machine_orders(o) : 1;
+    const size_t orders = timed ? machine_orders(o) : 1;
     for (size_t i = 0; i < orders && (i == 0 || verification_right(verification, workload)); ++i) {
         const char *name = machine_choose_order(o, i);
-        try_order(workload, phase, count, i == 0 ? workload->contenders : 1, kind, on_timed,
-                  verification);
+        try_order(workload, phase, count, i == 0 ? workload->contenders : 1, verification);
         if (i == 0) {
             machine_launched(name);
         }
-        if (on_timed && name != NULL) {
+        if (timed && name != NULL) {
             name_order(verification, name);
         }
         if (!verification_right(verification, workload) && verification->wrong_order == NULL) {
@@ -147,12 +145,11 @@ void verify_before_timing(workload *workload, verification *verification) {
     if (integers->exact) {
         workload_fill(workload, is_timed ? workload->copies : 1,
                       arithmetic_exact_inputs(arithmetic), integers);
-        run_phase(workload, PHASE_EXACT, is_timed ? count : 1, arithmetic_check(arithmetic, true),
-                  verification);
+        run_phase(workload, PHASE_EXACT, is_timed ? count : 1, verification);
     }
     if (!is_timed) {
         workload_fill(workload, workload->copies, o->inputs, integers);
-        run_phase(workload, PHASE_TIMED, count, arithmetic_check(arithmetic, false), verification);
+        run_phase(workload, PHASE_TIMED, count, verification);
     }
 }
 
@@ -160,18 +157,17 @@ bool verify_launch(const workload *workload, const contender *contender,
                    const verification *verification) {
     buffer_poison(&workload_share(workload, contender, 0)->d, workload->device->stream);
     launch(workload, contender, 1);
-    const verdict found = check_copy(workload, contender, 0, timed_kind(workload, verification));
+    const verdict found = check_copy(workload, contender, 0, PHASE_AFTER_TIMING, verification);
     return verdict_right(&found);
 }
 
 void verify_after_timing(const workload *workload, verification *verification) {
-    const enum check_kind kind = timed_kind(workload, verification);
     const bool computes = !workload->step->computes_nothing;
     for (int who = 0; who < workload->contenders && computes; ++who) {
         contender *contender = &workload->contender[who];
         const size_t written =
             contender->launches < workload->copies ? contender->launches : workload->copies;
-        check_outputs(workload, contender, written, PHASE_AFTER_TIMING, kind, true, verification);
+        check_outputs(workload, contender, written, PHASE_AFTER_TIMING, verification);
     }
     update_guards(workload, verification);
 }
