@@ -263,18 +263,15 @@ static void modelled(void) {
     }
 }
 
-/* The exact sum of products `first` to `end` - 1 of a column, and of their magnitudes. */
-static double part_of_sum(const arithmetic *arithmetic, const problem *problem, size_t column,
-                          size_t first, size_t end, double *magnitude) {
-    const uint8_t *a = problem->a;
-    const uint8_t *b = (const uint8_t *)problem->b + column * (size_t)problem->k;
+/* The exact sum of the products of a column's k-tile that begins at `first`. */
+static double sum_of_tile(const arithmetic *arithmetic, const problem *problem, size_t column,
+                          size_t first) {
     double sum = 0;
-    for (size_t j = first; j < end; ++j) {
-        const double scale = (double)scale_of_a(arithmetic, problem, 0, j) *
-                             (double)scale_of_b(arithmetic, problem, column, j);
-        const double product = (double)e4m3_to_float(a[j]) * (double)e4m3_to_float(b[j]) * scale;
-        sum += product;
-        *magnitude += fabs(product);
+    for (size_t j = first; j < first + SCALE_BLOCK; ++j) {
+        sum += (double)e4m3_to_float(made.a[j]) *
+               (double)e4m3_to_float(made.b[column * (size_t)problem->k + j]) *
+               (double)scale_of_a(arithmetic, problem, 0, j) *
+               (double)scale_of_b(arithmetic, problem, column, j);
     }
     return sum;
 }
@@ -282,48 +279,38 @@ static double part_of_sum(const arithmetic *arithmetic, const problem *problem, 
 /* What another library may give passes, promoted at any interval or k split into parts; zeros do
  * not, nor do sums without one k-tile, or with one twice. */
 static void others_are_bounded(void) {
-    const step *const steps[] = {&PLAIN, &BLOCKS};
-    for (int k = 512; k <= MOST_K; k *= 2) {
+    static const step *const steps[] = {&PLAIN, &BLOCKS};
+    for (int i = 0; 512 << i / 2 <= MOST_K; ++i) {
+        const int k = 512 << i / 2;
         const problem problem = make_operands(1, SUMS, k, INPUTS_NORMAL, (uint64_t)k);
-        for (int s = 0; s < 2; ++s) {
-            arithmetic arithmetic = arithmetic_of(steps[s]);
-            const rounding rounding = arithmetic_rounding(&arithmetic, k, false);
-            int zeros = 0;
-            int without = 0;
-            int twice = 0;
-            for (size_t i = 0; i < SUMS; ++i) {
-                expected expected = {0, 0, 0, 0};
-                double magnitude = 0;
+        const reference reference = reference_of(steps[i % 2], &problem);
+        arithmetic arithmetic = reference.arithmetic;
+        const rounding rounding = arithmetic_rounding(&arithmetic, k, false);
+        int refused[3] = {0};
+        for (size_t column = 0; column < SUMS; ++column) {
+            expected e = reference.elements[column];
+            for (int promotion = E4M3_K; promotion <= (i % 2 == 0 ? k : SCALE_BLOCK);
+                 promotion *= 2) {
                 double cut;
-                expected.value = part_of_sum(&arithmetic, &problem, i, 0, (size_t)k, &magnitude);
-                expected.magnitude = (float)magnitude;
-                for (int promotion = E4M3_K; promotion <= (s == 0 ? k : SCALE_BLOCK);
-                     promotion *= 2) {
-                    arithmetic.promotion = promotion;
-                    const float output =
-                        number_round(NUMBER_BF16, reference_modelled(&arithmetic, &problem, i, NULL,
-                                                                     NULL, &cut));
-                    expected.partials = (float)cut;
-                    const comparison result = compare_bounded(&rounding, output, &expected);
-                    EXPECT(result.right, "k=%d, promoted every %d: %g, not %g", k, promotion,
-                           (double)output, expected.value);
-                }
-                zeros += !compare_bounded(&rounding, 0, &expected).right;
-                for (size_t tile = 0; tile < (size_t)k; tile += SCALE_BLOCK) {
-                    const double part =
-                        part_of_sum(&arithmetic, &problem, i, tile, tile + SCALE_BLOCK, &magnitude);
-                    without +=
-                        !compare_bounded(&rounding, (float)(expected.value - part), &expected)
-                             .right;
-                    twice += !compare_bounded(&rounding, (float)(expected.value + part), &expected)
-                                  .right;
-                }
+                arithmetic.promotion = promotion;
+                const float sum =
+                    reference_modelled(&arithmetic, &problem, column, NULL, NULL, &cut);
+                e.partials = (float)cut;
+                EXPECT(compare_bounded(&rounding, number_round(NUMBER_BF16, sum), &e).right,
+                       "k=%d, promoted every %d: %g, not %g", k, promotion, (double)sum, e.value);
             }
-            EXPECT(zeros > SUMS / 2 && without > 0 && twice > 0,
-                   "k=%d, %s: of %d zeros are refused %d times, sums without a k-tile %d times, "
-                   "with one twice %d times",
-                   k, steps[s]->name, SUMS, zeros, without, twice);
+            refused[0] += !compare_bounded(&rounding, 0, &e).right;
+            for (size_t first = 0; first < (size_t)k; first += SCALE_BLOCK) {
+                const double part = sum_of_tile(&arithmetic, &problem, column, first);
+                refused[1] += !compare_bounded(&rounding, (float)(e.value - part), &e).right;
+                refused[2] += !compare_bounded(&rounding, (float)(e.value + part), &e).right;
+            }
         }
+        EXPECT(refused[0] > SUMS / 2 && refused[1] > 0 && refused[2] > 0,
+               "k=%d, %s: of %d zeros are refused %d times, sums without a k-tile %d times, with "
+               "one twice %d times",
+               k, steps[i % 2]->name, SUMS, refused[0], refused[1], refused[2]);
+        reference_destroy(&reference);
     }
 }
 
