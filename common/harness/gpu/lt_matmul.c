@@ -344,16 +344,12 @@ enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
 /* The fastest, if they are this close to the first, are sampled this often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
 static const double CLOSE = 1.1;
-/* Most of hundreds are far from the best: one that is this much slower at its first timed launch is
- * not timed again. */
-static const double HOPELESS = 1.3;
 
 typedef struct search {
     lt_matmul *matmul;
     const problem *const *problems;
     size_t copies;
     size_t launches; /* so far, of all */
-    double best;     /* first timed launch so far */
 } search;
 
 /* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
@@ -389,12 +385,8 @@ static double sample(search *search, int number) {
     search->matmul->chosen = number;
     sleep_seconds(PAUSE_SECONDS);
     const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
-    search->best = fmin(search->best, first);
-    if (!(first <= HOPELESS * search->best)) {
-        return first;
-    }
     const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
-    return time_launches(search, (size_t)wanted);
+    return isfinite(first) ? time_launches(search, (size_t)wanted) : NAN;
 }
 
 /* Seconds of one more launch. The very first one loads the kernel and is not timed, since loading
@@ -430,7 +422,7 @@ static void sample_finalists(search *search, const ranked *all, int count, heuri
 
 void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
                       bool enumerates, heuristics *found) {
-    search search = {matmul, problems, copies, .best = INFINITY};
+    search search = {matmul, problems, copies, 0};
     take_shape(matmul, problems[0]);
     *found = (heuristics){.returned = matmul->heuristics};
     if (enumerates) {
@@ -443,8 +435,7 @@ void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t 
         all[i].number = i;
     }
     int launched;
-    const int left = rank_by_halving(all, count, MOST_SAMPLED, matmul->heuristics, launch_ranked,
-                                     &search, &launched);
+    const int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, &search, &launched);
     found->timed = launched > 0 ? launched : count;
     found->cut = found->timed < count;
     for (int i = 0; i < left; ++i) {
