@@ -15,34 +15,17 @@ enum { SECONDS_DIGITS = 9, DIGITS = 7 };
 
 /* What is known of a timed contender beside its samples. A row has all of it; where it is printed
  * says the code below. */
-enum field { SHARE, CLOCK, POWER, ENERGY, BEFORE, FIELDS };
 static const struct {
     const char *key;
     const char *format; /* of the printed value */
     double scale;       /* by which it is printed */
 } FIELD[FIELDS] = {[SHARE] = {"tensor_core_share", "%.1f %%", 100},
-                   [CLOCK] = {"sm_clock_ghz", "%.3f GHz", 1},
-                   [POWER] = {"watts", "%.0f W", 1},
-                   [ENERGY] = {"joules", "%.3g J", 1},
-                   [BEFORE] = {"before_seconds", "%.3g ms", 1e3}};
+                   [CLOCK_GHZ] = {"sm_clock_ghz", "%.3f GHz", 1},
+                   [WATTS] = {"watts", "%.0f W", 1},
+                   [JOULES] = {"joules", "%.3g J", 1}};
 
-/* NAN if it is not known. */
-static double value_of(const report *report, const contender *contender, enum field field) {
-    const timing_summary times =
-        timing_summarize(report->workload, contender, report->timing->rounds);
-    const bool calls = report->workload->options->protocol == PROTOCOL_CALL;
-    switch (field) {
-    case SHARE:
-        return times.share;
-    case CLOCK:
-        return times.of[CLOCK_GHZ];
-    case POWER:
-        return times.of[WATTS];
-    case ENERGY:
-        return times.of[JOULES];
-    default:
-        return calls ? contender->before_seconds : NAN;
-    }
+static timing_summary times_of(const report *report, const contender *contender) {
+    return timing_summarize(report->workload, contender, report->timing->rounds);
 }
 
 /* ---- the printed lines */
@@ -185,7 +168,7 @@ void report_print_verification(FILE *out, const report *report) {
 static void print_time(FILE *out, const report *report, const contender *contender) {
     const timing *timing = report->timing;
     const enum protocol protocol = report->workload->options->protocol;
-    const timing_summary times = timing_summarize(report->workload, contender, timing->rounds);
+    const timing_summary times = times_of(report, contender);
     fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", contender->label,
             times.of[SECONDS] * 1e3, times.rate.median,
             report->workload->arithmetic.moves ? "GB/s" : "TFLOPS", times.rate.low, times.rate.high,
@@ -231,29 +214,23 @@ static void print_regret(FILE *out, const report *report) {
              kernels);
 }
 
-/* The values of some fields, with commas between, as far as they are known; whether all are. */
-static bool print_fields(FILE *out, const report *report, const contender *contender,
-                         enum field first, enum field last) {
-    const char *between = "";
-    bool all = true;
-    for (enum field field = first; field <= last; ++field) {
-        const double value = value_of(report, contender, field);
-        all = all && isfinite(value);
-        if (isfinite(value)) {
-            fputs(between, out);
-            fprintf(out, FIELD[field].format, FIELD[field].scale * value);
-            between = ", ";
-        }
-    }
-    return all;
+/* The values of two fields, with a comma between, as far as they are known; whether both are. */
+static bool print_fields(FILE *out, const timing_summary *times, enum measure first,
+                         enum measure second) {
+    const double values[] = {times->of[first], first == second ? NAN : times->of[second]};
+    print_if(out, isfinite(values[0]), FIELD[first].format, FIELD[first].scale * values[0]);
+    print_if(out, isfinite(values[0]) && isfinite(values[1]), ", ");
+    print_if(out, isfinite(values[1]), FIELD[second].format, FIELD[second].scale * values[1]);
+    return isfinite(values[0]);
 }
 
 /* The same of the one that the step is compared with first, at the line's end. */
-static void print_peers(FILE *out, const report *report, const contender *peer, enum field first,
-                        enum field last) {
+static void print_peers(FILE *out, const report *report, const contender *peer, enum measure first,
+                        enum measure second) {
     if (peer != NULL) {
+        const timing_summary times = times_of(report, peer);
         fprintf(out, "   (%s ", peer->title);
-        print_fields(out, report, peer, first, last);
+        print_fields(out, &times, first, second);
         fputc(')', out);
     }
     fputc('\n', out);
@@ -262,16 +239,16 @@ static void print_peers(FILE *out, const report *report, const contender *peer, 
 /* The share of the tensor cores' or the memory's peak. */
 static void print_share(FILE *out, const report *report, const contender *peer) {
     const workload *workload = report->workload;
-    const contender *step = &workload->contender[0];
+    const timing_summary step = times_of(report, &workload->contender[0]);
     const bool moves = workload->arithmetic.moves;
-    if (!moves && !isfinite(value_of(report, step, CLOCK))) {
+    if (!moves && !isfinite(step.of[CLOCK_GHZ])) {
         fputs("tensor     share and clock unknown\n", out);
         return;
     }
     fputs(moves ? "memory     " : "tensor     ", out);
     if (workload->step->on_cuda_cores) {
         fputc('-', out);
-    } else if (!print_fields(out, report, step, SHARE, SHARE)) {
+    } else if (!print_fields(out, &step, SHARE, SHARE)) {
         fputs("peak unknown", out);
     } else {
         print_if(out, moves, " of %.0f GB/s, its peak by clock and bus width",
@@ -279,15 +256,16 @@ static void print_share(FILE *out, const report *report, const contender *peer) 
         print_if(out, !moves, " of the tensor-core peak's cycles");
     }
     fputs("   clock ", out);
-    print_fields(out, report, step, CLOCK, CLOCK);
-    print_peers(out, report, peer, SHARE, CLOCK);
+    print_fields(out, &step, CLOCK_GHZ, CLOCK_GHZ);
+    print_peers(out, report, peer, SHARE, CLOCK_GHZ);
 }
 
 static void print_power(FILE *out, const report *report, const contender *peer) {
+    const timing_summary step = times_of(report, &report->workload->contender[0]);
     fputs("power      ", out);
-    if (print_fields(out, report, &report->workload->contender[0], POWER, ENERGY)) {
+    if (print_fields(out, &step, WATTS, JOULES)) {
         fputs(report->workload->arithmetic.moves ? " per launch" : " per GEMM", out);
-        print_peers(out, report, peer, POWER, ENERGY);
+        print_peers(out, report, peer, WATTS, JOULES);
     } else {
         fputs("unknown: the driver's energy counter cannot be read\n", out);
     }
@@ -430,13 +408,15 @@ static void write_contender(json *json, const report *report, const contender *c
                                                      "board", "low_utilization", "reliability"};
     const workload *workload = report->workload;
     const timing *timing = report->timing;
+    const timing_summary times = times_of(report, contender);
+    const bool calls = workload->options->protocol == PROTOCOL_CALL;
     json_open(json, contender->key, '{');
     json_numbers(json, "seconds", contender->of[SECONDS], timing->rounds, SECONDS_DIGITS);
-    for (enum field field = 0; field < FIELDS; ++field) {
+    for (enum measure field = CLOCK_GHZ; field < FIELDS; ++field) {
         const bool of_memory = field == SHARE && workload->arithmetic.moves;
-        json_number(json, of_memory ? "memory_share" : FIELD[field].key,
-                    value_of(report, contender, field), DIGITS);
+        json_number(json, of_memory ? "memory_share" : FIELD[field].key, times.of[field], DIGITS);
     }
+    json_number(json, "before_seconds", calls ? contender->before_seconds : NAN, DIGITS);
     if (workload->options->protocol == PROTOCOL_SUSTAINED &&
         isfinite(contender->limited[LIMIT_POWER])) { /* the driver counts them */
         json_open(json, "clock_limits", '{');

@@ -99,7 +99,7 @@ timing_summary timing_summarize(const workload *workload, const contender *conte
         result.of[i] = median(contender->of[i], rounds);
     }
     result.rate = summarize(rates, rounds);
-    result.share = has_share ? median(shares, rounds) : NAN;
+    result.of[SHARE] = has_share ? median(shares, rounds) : NAN;
     result.ratio = summarize(ratios, rounds);
     free(found);
     return result;

@@ -71,11 +71,9 @@ void timing_run(workload *workload, timing *timing);
 /* What the samples of one contender come to, over the finished rounds; NAN where nothing could be
  * measured. */
 typedef struct timing_summary {
-    double of[MEASURES]; /* medians */
-    summary rate;        /* TFLOPS, or GB/s of what moves words */
-    summary ratio;       /* of its seconds to the step's, round by round */
-    double share;        /* of the tensor cores' cycles, or of the memory's peak rate, 0 to 1; NAN
-                          * if the peak is unknown */
+    double of[FIELDS]; /* medians */
+    summary rate;      /* TFLOPS, or GB/s of what moves words */
+    summary ratio;     /* of its seconds to the step's, round by round */
 } timing_summary;
 timing_summary timing_summarize(const workload *workload, const contender *contender,
                                 size_t rounds);

@@ -24,7 +24,10 @@ enum measure {
     CLOCK_GHZ, /* mean over the SMs during the timed launches */
     WATTS,     /* sustained only */
     JOULES,    /* per launch, sustained only */
-    MEASURES
+    MEASURES,
+    SHARE = MEASURES, /* what follows from these and the step: of the tensor cores' cycles, or of
+                       * the memory's peak rate, 0 to 1; NAN if the peak is unknown */
+    FIELDS
 };
 
 /* One that is run, checked and timed beside the others; and all that is found out about it. */

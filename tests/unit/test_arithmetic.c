@@ -268,14 +268,14 @@ static void times(void) {
     EXPECT(step.of[SECONDS] == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS",
            step.rate.median);
     /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
-    EXPECT(near(step.share, 0.25), "share %g", step.share);
+    EXPECT(near(step.of[SHARE], 0.25), "share %g", step.of[SHARE]);
     EXPECT(isnan(step.of[WATTS]) && isnan(step.of[JOULES]), "power was not measured");
     const timing_summary cublas = timing_summarize(&workload, &contenders[1], 3);
-    EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
+    EXPECT(isnan(cublas.of[SHARE]) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
     EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
            "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
     workload.arithmetic = arithmetic_of(&fp8);
-    EXPECT(near(timing_summarize(&workload, &contenders[0], 3).share, 0.125),
+    EXPECT(near(timing_summarize(&workload, &contenders[0], 3).of[SHARE], 0.125),
            "8 bits: twice the rate");
 }
 

@@ -287,7 +287,7 @@ static const row ROWS[] = {
       "\"k\":100,\"inputs\":\"normal\",\"seed\":1},\"rounds\":2},\"copies\":256,",
       "\"errors\":{\"step\":{\"bound\":0.25},\"cublas\":{\"bound\":0.25}},\"launches\":14,"
       "\"idle_ms\":50,\"timed\":{\"step\":{\"seconds\":[0.001,0.001],"
-      "\"tensor_core_share\":0.9864268,\"sm_clock_ghz\":1.5},\"cublas\":",
+      "\"sm_clock_ghz\":1.5,\"tensor_core_share\":0.9864268},\"cublas\":",
       "!regret", "!ratio_to"}},
     {"the lines of a wrong result, which has no row",
      wrong,
