@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "harness/compare.h"
-#include "harness/number.h"
+#include "formats/number.h"
 #include "harness/operands.h"
 #include "step.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/number.h"
+#include "formats/number.h"
 
 enum check_kind {
     CHECK_EXACT,   /* bit for bit; the reference is a number that fp32 holds */

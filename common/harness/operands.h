@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/number.h"
+#include "formats/number.h"
 #include "step.h"
 
 enum inputs {

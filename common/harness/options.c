@@ -272,7 +272,7 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
         if (option == NULL) {
             return 1;
         }
-        const bool is_shape = option->high == LARGEST_DIMENSION;
+        const bool is_shape = option->high == LARGEST_DIMENSION; /* and no other option is */
         size_given = size_given || option->kind == SIZE;
         dimension_given = dimension_given || (is_shape && option->kind != SIZE);
         o->is_default = o->is_default && !is_shape && option->kind != POLICY;
