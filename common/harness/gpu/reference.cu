@@ -127,11 +127,16 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* What e4m3.h makes of each element, and cuts off: one element per thread; no tiles. */
+/* One element per thread, without tiles: a word that is moved, or what e4m3.h makes of an element
+ * and cuts off. */
 __global__ void __launch_bounds__(THREADS)
-    model_e4m3(reference reference, problem problem, size_t first, size_t end) {
+    reference_elements(reference reference, problem problem, size_t first, size_t end) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
+        if (reference.words != nullptr) {
+            reference.words[i] = reference_word(&reference, &problem, i);
+            continue;
+        }
         double cut;
         reference.elements[i].modelled =
             reference_modelled(&reference.arithmetic, &problem, i, nullptr, nullptr, &cut);
@@ -139,16 +144,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* For the computations that move words: one word per thread; no tiles. */
-__global__ void __launch_bounds__(THREADS)
-    reference_words(reference reference, problem problem, size_t first, size_t end) {
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
-        reference.words[i] = reference_word(&reference, &problem, i);
-    }
-}
-
-/* A kernel, and the units of its work: tiles, elements or words. */
+/* A kernel, and the units of its work: tiles or elements. */
 struct Plan {
     void (*kernel)(reference reference, problem problem, size_t first, size_t end);
     size_t units;
@@ -190,13 +186,12 @@ void run(const Plan &plan, const reference *reference, const problem *problem,
 
 void reference_compute(const reference *reference, const problem *problem,
                        struct CUstream_st *stream) {
-    const size_t k = (size_t)reference->k;
-    if (reference->words != nullptr) {
-        run({reference_words, reference->count, THREADS, 1}, reference, problem, stream);
-        return;
+    const bool moves = reference->words != nullptr;
+    if (!moves) {
+        run(tiles_plan(*reference), reference, problem, stream);
     }
-    run(tiles_plan(*reference), reference, problem, stream);
-    if (reference->arithmetic.scaled) { /* after the tiles, which leave its two numbers 0 */
-        run({model_e4m3, reference->count, THREADS, 8 * k}, reference, problem, stream);
+    if (moves || reference->arithmetic.scaled) { /* after the tiles, which leave its numbers 0 */
+        const size_t products = moves ? 1 : 8 * (size_t)reference->k;
+        run({reference_elements, reference->count, THREADS, products}, reference, problem, stream);
     }
 }
