@@ -9,6 +9,13 @@ static const step ANY_ROW = {FAKE, .computes = GEMM_BF16, .any_row = true,
                              .min_compute_capability = 80};
 static const step GREEDY = {FAKE, .computes = GEMM_BF16, .min_shared_memory = 1 << 30};
 
+/* Its kernels are all the same; the third is the second one at every shape. */
+static int kernel_of(const problem *problem) {
+    return problem->kernel == 0 ? 0 : problem->kernel == 1 ? 0 : 1;
+}
+static const step CHOOSES = {FAKE, .computes = GEMM_BF16, .min_compute_capability = 80,
+                             .kernels = 3, .kernel_of = kernel_of};
+
 #define SMALL "--m 200 --n 264 --k 72 --rounds 1"
 #define MOVED "--m 200 --n 264 --rounds 1"
 
@@ -55,6 +62,10 @@ static const run RUNS[] = {
      "1 round of 4 launches, burst"},
     {"the time of a call", &BF16, NONE, "--size 512 --protocol call --rounds 2", RIGHT,
      "2 rounds of 21 calls"},
+    {"what a choice loses against each kernel", &CHOOSES, NONE,
+     "--size 4096 --kernel all --rounds 2", RIGHT,
+     "timed buffers checked again|regret     |ms, the fastest of 2\n"},
+    {NULL, &CHOOSES, WRONG_LATER, "--size 4096 --kernel all --rounds 1", WRONG, "WRONG      "},
     {"a wrong element is found", &BF16, WRONG_ELEMENT, SMALL, WRONG,
      "WRONG      exact: 1 of 52800 differ; first at [199][263]: got 48.5, expected "},
     {NULL, &BF16, WRONG_ELEMENT, "--size 1024", WRONG, "[1023][1023]"},
