@@ -12,23 +12,27 @@ enum { PARTS_OF_ONE = 16, MOST_PARTS = 256 };
 
 enum { C_RANGE = 4 };
 
-static const rival OF_PRODUCTS[] = {{CONTENDER_OTHER, "cuBLAS", "cublas"},
-                                    {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
-                                    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
-                                    {CONTENDER_STEP, NULL, NULL}};
-
+static const rival OF_PRODUCTS[] = {
+    {CONTENDER_OTHER, "cuBLAS", "cublas", "cuBLAS"},
+    {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums", "cuBLAS with fp16 sums"},
+    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best"},
+    {.title = NULL}};
 /* Of FP8 those that cuBLASLt's modes are. */
-static const rival OF_FP8[] = {{CONTENDER_OTHER, "accurate", "cublaslt_accurate"},
-                               {CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast"},
-                               {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
-                               {CONTENDER_STEP, NULL, NULL}};
-static const rival OF_BLOCK_SCALES[] = {{CONTENDER_OTHER, "blocks", "cublaslt_block_scales"},
-                                        {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
-                                        {CONTENDER_STEP, NULL, NULL}};
-
-static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy"},
-                                 {CONTENDER_OTHER, "second", "second_opinion"},
-                                 {CONTENDER_STEP, NULL, NULL}};
+static const rival OF_FP8[] = {
+    {CONTENDER_OTHER, "accurate", "cublaslt_accurate", "cuBLASLt (accurate)"},
+    {CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast", "cuBLASLt (fast)"},
+    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best"},
+    {.title = NULL}};
+static const rival OF_BLOCK_SCALES[] = {
+    {CONTENDER_OTHER, "blocks", "cublaslt_block_scales", "cuBLASLt (block scales)"},
+    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best"},
+    {.title = NULL}};
+static const rival OF_TRANSPOSES[] = {{CONTENDER_COPY, "copy", "device_copy", "the device copy"},
+                                      {CONTENDER_OTHER, "second", "second_opinion", "cublasSgeam"},
+                                      {.title = NULL}};
+static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy", "the device copy"},
+                                 {CONTENDER_OTHER, "second", "second_opinion", "a plain kernel"},
+                                 {.title = NULL}};
 
 static const arithmetic ARITHMETICS[] = {
     [GEMM_BF16] = {"gemm_bf16", "bf16 in and out", NUMBER_BF16, NUMBER_BF16},
@@ -52,6 +56,7 @@ arithmetic arithmetic_of(const step *step) {
     result.promotion = result.scaled ? step->promotion : 0;
     result.rivals = result.block_scales ? OF_BLOCK_SCALES
                     : result.scaled     ? OF_FP8
+                    : result.transposes ? OF_TRANSPOSES
                     : result.moves      ? OF_MOVES
                                         : OF_PRODUCTS;
     return result;

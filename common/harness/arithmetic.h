@@ -34,9 +34,10 @@ static inline bool is_step(enum contender_role role) { return role <= CONTENDER_
 
 /* Something that the step is compared with. */
 typedef struct rival {
-    enum contender_role role; /* CONTENDER_STEP ends a list */
-    const char *label;        /* of its printed line */
-    const char *key;          /* in a row */
+    enum contender_role role;
+    const char *label; /* of its printed line */
+    const char *key;   /* in a row */
+    const char *title; /* in a sentence; NULL ends a list */
 } rival;
 
 typedef struct arithmetic {
@@ -52,7 +53,7 @@ typedef struct arithmetic {
     bool moves;           /* it reads and writes each 32-bit word once, and rounds nothing: there is
                            * neither B nor k, and the memory's speed is what counts */
     bool transposes;      /* D is [n][m]; only with moves */
-    const rival *rivals;  /* in the order in which they are timed and reported */
+    const rival *rivals;  /* on a GPU, in the order in which they are timed and reported */
 } arithmetic;
 
 /* Of the step. */

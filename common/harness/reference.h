@@ -202,11 +202,7 @@ void reference_compute(const reference *reference, const problem *problem,
 
 typedef struct second_opinion second_opinion;
 
-/* What the contender (not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
- * this machine has none of the kind. */
-const char *second_opinion_name(const step *step, int contender);
-
-/* It must have a name. */
+/* Starts what computes as the contender of that role does (not CONTENDER_STEP). */
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream);
 /* Whether it can compute the problem at all. cuBLASLt has no block scales for some shapes. */
 bool second_opinion_takes(second_opinion *opinion, const problem *problem);

@@ -85,7 +85,7 @@ void report_print_setup(FILE *out, const report *report) {
     /* Copies are for timing, so that operands are not read from the L2. */
     print_if(out, !gpu->emulated, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)",
              workload->copies, workload->copies == 1 ? "y" : "ies",
-             1e-9 * (double)workload->copies * (double)workload_operand_bytes(workload),
+             1e-9 * (double)workload->copies * (double)workload->operand_bytes,
              1e-6 * (double)gpu->l2_bytes);
     print_if(out, workload->without[0] != '\0',
              "\nwithout    %s: cuBLASLt does not take this shape with a scale %s",

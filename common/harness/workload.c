@@ -77,12 +77,6 @@ static void describe_operands(const workload *workload, enum inputs inputs,
     memcpy(operands, all, sizeof all);
 }
 
-size_t workload_operand_bytes(const workload *workload) {
-    const operand_copy *copy = &workload->copy[0];
-    return copy->operand[OPERAND_A].bytes + copy->operand[OPERAND_B].bytes +
-           copy->operand[OPERAND_C].bytes + copy->of[0].d.bytes;
-}
-
 /* Of one of the step's own functions: it has printed its line. */
 static void check_step(int status) {
     if (status != 0) {
@@ -198,22 +192,17 @@ static void add_rival(workload *workload, const rival *rival) {
     static const _Alignas(256) float scales[64];
     const options *o = workload->options;
     const problem shape = {.m = o->m, .n = o->n, .k = o->k, .scale_a = scales, .scale_b = scales};
-    const char *title = second_opinion_name(workload->step, rival->role);
-    if (title == NULL) { /* this machine has none */
-        return;
-    }
     const double begin = monotonic_seconds();
     second_opinion *opinion =
         second_opinion_open(workload->step, rival->role, workload->device->stream);
     if (second_opinion_takes(opinion, &shape)) {
-        contender *added = add(workload, rival->role, rival->label,
-                               workload->device->info.emulated ? "host" : rival->key, title);
+        contender *added = add(workload, rival->role, rival->label, rival->key, rival->title);
         added->opinion = opinion;
         added->before_seconds = monotonic_seconds() - begin;
     } else {
         const size_t used = strlen(workload->without);
         snprintf(workload->without + used, sizeof workload->without - used, "%s%s",
-                 used > 0 ? ", " : "", title);
+                 used > 0 ? ", " : "", rival->title);
         second_opinion_close(opinion);
     }
 }
@@ -221,20 +210,29 @@ static void add_rival(workload *workload, const rival *rival) {
 /* The step, and what the options and the computation request beside it. */
 static void add_contenders(workload *workload) {
     enum { OTHERS = 8 };
-    const arithmetic *arithmetic = &workload->arithmetic;
+    /* The emulator has no cuBLAS. */
+    static const rival HOST[] = {{CONTENDER_OTHER, "host", "host", "the host product"},
+                                 {.title = NULL}};
+    static const rival HOST_LOOP[] = {{CONTENDER_OTHER, "host", "host", "the host loop"},
+                                      {.title = NULL}};
+    const arithmetic *is = &workload->arithmetic;
     const step *step = workload->step;
     const options *o = workload->options;
-    const bool narrow = arithmetic->fp16_sums || (arithmetic->scaled && !arithmetic->block_scales);
+    const bool wanted[] = {[CONTENDER_OTHER] = !o->alone,
+                           [CONTENDER_COPY] = true,
+                           [CONTENDER_NARROW_SUMS] =
+                               is->fp16_sums || (is->scaled && !is->block_scales),
+                           [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL};
     workload->contender = allocate((size_t)step->kernels + OTHERS, sizeof *workload->contender);
     add(workload, CONTENDER_STEP, "time", "step", step->name);
     if (step->launches_early && o->protocol != PROTOCOL_NONE) {
         add(workload, CONTENDER_EARLY, "early", "early", "the early launch");
     }
-    for (const rival *rival = arithmetic->rivals;
-         rival->role != CONTENDER_STEP && !step->computes_nothing; ++rival) {
-        if ((rival->role == CONTENDER_OTHER && !o->alone) || rival->role == CONTENDER_COPY ||
-            (rival->role == CONTENDER_NARROW_SUMS && narrow) ||
-            (rival->role == CONTENDER_HEURISTIC && (o->heuristics > 0 || o->algorithm != NULL))) {
+    for (const rival *rival = !workload->device->info.emulated ? is->rivals
+                              : is->moves                      ? HOST_LOOP
+                                                               : HOST;
+         rival->title != NULL && !step->computes_nothing; ++rival) {
+        if (wanted[rival->role]) {
             add_rival(workload, rival);
         }
     }
@@ -254,10 +252,10 @@ static void choose_copies(workload *workload, const operand operands[OPERANDS]) 
     const double available = (double)device_free_bytes();
     const double once = (double)SPARE_BYTES + reference_bytes(&workload->arithmetic, o->m, o->n);
     double copy = workload->contenders * (d + guards);
-    double rotated = d;
+    workload->operand_bytes = (size_t)d;
     for (int i = 0; i < OPERANDS; ++i) {
         copy += operands[i].elements > 0 ? bytes_of(&operands[i]) + guards : 0;
-        rotated += i <= OPERAND_C ? bytes_of(&operands[i]) : 0;
+        workload->operand_bytes += i <= OPERAND_C ? (size_t)bytes_of(&operands[i]) : 0;
     }
     if (once + copy > available) {
         char k[24] = "";
@@ -268,7 +266,7 @@ static void choose_copies(workload *workload, const operand operands[OPERANDS]) 
                  available * 1e-9);
     }
     workload->copies = device->emulated ? 1
-                                        : workload_copies((size_t)rotated, device->l2_bytes,
+                                        : workload_copies(workload->operand_bytes, device->l2_bytes,
                                                           (size_t)((available - once) / copy));
 }
 

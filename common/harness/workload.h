@@ -71,6 +71,7 @@ typedef struct workload {
     arithmetic arithmetic; /* of the step */
     reference reference;
     size_t copies;
+    size_t operand_bytes; /* of one A, B, D and, if there is one, C together */
     operand_copy *copy;   /* [copies] */
     int contenders;       /* the step is the first */
     contender *contender; /* [contenders] */
@@ -85,9 +86,6 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
 void workload_open(workload *workload, const step *step, const device *device,
                    const options *options);
 void workload_close(workload *workload);
-
-/* Bytes of one A, B, D and, if there is one, C together. */
-size_t workload_operand_bytes(const workload *workload);
 
 /* The contender of that role; NULL if there is none. */
 contender *workload_find(const workload *workload, enum contender_role role);

@@ -58,8 +58,6 @@ static device gpu;
 static verification result;
 static timing times;
 static contender contenders[8];
-static share shares[8];
-static operand_copy operands;
 static workload work;
 static report run;
 static char text[32768]; /* all that it says, and then its row */
@@ -94,12 +92,10 @@ static void make_run(void) {
     result = (verification){.integers = {.exact = true, .range = 4}, .guards_intact = true};
     result.made[0] = result.made[1] = result.made[2] = true;
     times = (timing){.rounds = 2, .launches = 14};
-    operands = (operand_copy){.of = shares};
-    shares[0].d.bytes = 114688;
     work = (workload){.options = &asked,
                       .device = &gpu,
                       .copies = 256,
-                      .copy = &operands,
+                      .operand_bytes = 114688,
                       .contender = contenders};
     set_step(&V07);
     add(CONTENDER_STEP, "time", "step", "v07", false)->of[SECONDS] = seconds;

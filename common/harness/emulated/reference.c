@@ -133,12 +133,6 @@ struct second_opinion {
     arithmetic arithmetic;
 };
 
-const char *second_opinion_name(const step *step, int contender) {
-    return contender != CONTENDER_OTHER ? NULL
-           : arithmetic_of(step).moves  ? "the host loop"
-                                        : "the host product";
-}
-
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {
     (void)stream;
     (void)contender; /* there is only one */

@@ -15,23 +15,6 @@ struct second_opinion {
     lt_matmul *matmul; /* of ADDMM_FP16, GEMM_FP8 and CONTENDER_HEURISTIC */
 };
 
-const char *second_opinion_name(const step *step, int contender) {
-    const bool fp8 = step->computes == GEMM_FP8;
-    const char *const of_products[] = {
-        [CONTENDER_OTHER] = !fp8                 ? "cuBLAS"
-                            : step->block_scales ? "cuBLASLt (block scales)"
-                                                 : "cuBLASLt (accurate)",
-        [CONTENDER_NARROW_SUMS] = fp8 ? "cuBLASLt (fast)" : "cuBLAS with fp16 sums",
-        [CONTENDER_COPY] = NULL,
-        [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
-    const char *const of_moves[] = {
-        [CONTENDER_OTHER] = step->computes == TRANSPOSE_FP32 ? "cublasSgeam" : "a plain kernel",
-        [CONTENDER_NARROW_SUMS] = NULL,
-        [CONTENDER_COPY] = "the device copy",
-        [CONTENDER_HEURISTIC] = NULL};
-    return arithmetic_of(step).moves ? of_moves[contender] : of_products[contender];
-}
-
 /* cuBLAS may split k over several blocks. By default it may then round the partial sums to 16 bits
  * before it adds them, which is not the product that the rungs compute. */
 static const cublasMath_t MATH_MODE =
