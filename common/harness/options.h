@@ -25,7 +25,6 @@ enum {
     HAS_KERNELS = 32,  /* to choose among */
     HAS_K = 64,        /* it multiplies; else it moves words */
     HAS_SCALARS = 128, /* alpha and beta */
-    HAS_EVERYTHING = 255
 };
 
 /* What differs between the command lines of programs. */
