@@ -1,39 +1,40 @@
 #!/usr/bin/env python3
 """Fits the constants of common/device/tile_choice.h to measured times, and judges the choice.
 
-    python3 -m bench.fit measure --sizes any:1:15,rows:1:15 --out build/kernels/h200.json
-    python3 -m bench.fit fit build/kernels/*.json --judge build/kernels/other/*.json
+    build/steps/v24 --kernel all --explain >build/kernels/h200.txt
+    build/steps/v24 --kernel all --runs FILE      FILE: for each shape its --m, --n, --k and --json
+    python3 -m bench.fit --kernels build/kernels/h200.txt ROWS... [--judge ROWS...]
 
-`measure` times all kernels of a rung that chooses, by build/kernels/kernels (make does not build it
-by itself: make build/kernels/kernels build/kernels/model.so), at shapes in the spelling of make
-ladder. `fit` needs no GPU: in a minute or two it finds constants with which predicted times come
-close to measured ones, most of all among the fastest kernels of a shape, prints them as the header
-has them, and says what the choice costs against the fastest kernel: at the shapes that it was fitted
-to, and at those of --judge. With --constants it only judges the header's.
-Only Python's standard library is needed.
+Run it where there is a GPU: the rung says what each of its kernels is, and times all of them beside
+its choice; ROWS are the files that --json writes. The fit itself needs none. In a minute or two it
+finds constants with which predicted times come close to measured ones, most of all among the fastest
+kernels of a shape, prints them as the header has them, and says what the choice costs against the
+fastest kernel: at the shapes that it was fitted to, and at those of --judge. With --constants it only
+judges the header's. make does not build the model by itself: make build/kernels/model.so
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
-import json
 import math
 import re
-import subprocess
-from itertools import accumulate, groupby
+import sys
+from itertools import accumulate
 from pathlib import Path
+from statistics import median
 
-from bench import process, shapes
-from bench.records.figures import median
+from bench import results
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = ROOT / "common" / "device" / "tile_choice.h"
-PROGRAM, LIBRARY = (ROOT / "build" / "kernels" / name for name in ("kernels", "model.so"))
+LIBRARY = ROOT / "build" / "kernels" / "model.so"
 NAME = re.compile(
     r"(\d+) x (\d+), (\d+) stages, (one consumer|ping-pong|cooperative by columns|cooperative)"
     r"(?:, (\d)x(\d))?(, swapped)?"
 )
 CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
+HERTZ = 1.98e9  # the highest clock of H100 and H200, in whose cycles the model counts
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
 KEPT = ("latency",)
 STEP, LEAST_STEP = 0.3, 0.004  # of a constant: a share of it
@@ -59,30 +60,6 @@ def constants():
     return {name: float(value) for name, value in re.findall(r"\.(\w+) = ([-.\de+]+)", table)}
 
 
-class Model:
-    """The header's model. Points are Points in one array."""
-
-    def __init__(self, library=LIBRARY):
-        self.library = ctypes.CDLL(str(library))
-        self.names = list(constants())
-        self.library.model_loss.restype = ctypes.c_double
-        if self.library.model_constants() != len(self.names):
-            raise ValueError(f"{library} was built from another header: build it again")
-
-    def plan(self, points):
-        for point in points:
-            self.library.model_plan(ctypes.byref(point))
-
-    def given(self, values):
-        return (ctypes.c_double * len(self.names))(*(values[name] for name in self.names))
-
-    def cycles(self, values, points):
-        """The cycles of each point with these constants."""
-        found = (ctypes.c_double * len(points))()
-        self.library.model_cycles(self.given(values), points, len(points), found)
-        return found
-
-
 def kernel_of(words):
     """The fields of a kernel in Point.KERNEL's order, from its name."""
     rows, columns, stages, how, above, beside, swapped = NAME.search(words).groups()
@@ -92,70 +69,77 @@ def kernel_of(words):
     return [*map(int, numbers), int(bool(swapped))]
 
 
+class Model:
+    """The header's model, for the kernels that a rung has listed on a GPU. One that can cut tiles has
+    several numbers for each kernel: whole, cut, gathered."""
+
+    def __init__(self, listed):
+        self.library, self.names = ctypes.CDLL(str(LIBRARY)), list(constants())
+        self.library.model_loss.restype = ctypes.c_double
+        if self.library.model_constants() != len(self.names):
+            raise ValueError(f"{LIBRARY} was built from another header: build it again")
+        found = [NAME.search(line) for line in listed.splitlines()]
+        self.kernels = [kernel_of(name[0]) for name in found if name]
+        clusters = CLUSTERS.search(listed)
+        if not clusters or not self.kernels:
+            raise ValueError("--kernels: this is not what --kernel all --explain prints")
+        self.clusters = tuple(map(int, clusters[1].split()))
+        same = (i for i, kernel in enumerate(self.kernels) if kernel != self.kernels[0])
+        self.forms = next(same, len(self.kernels))
+
+    def given(self, values):
+        return (ctypes.c_double * len(self.names))(*(values[name] for name in self.names))
+
+    def point(self, number, shape, gpu):
+        """The plan of a kernel's number at a shape; None where tiles can't be cut in its way."""
+        card = (self.clusters, gpu["l2_bytes"], gpu["memory_bytes_per_second"] / HERTZ)
+        form = (number - 1) % self.forms
+        point = Point(*self.kernels[number - 1], *shape, *card, self.forms, form, 0)
+        self.library.model_plan(ctypes.byref(point))
+        return point if point.form == form else None
+
+
 class Times:
-    """What was measured, of some files: a point for each plan and shape, and its cycles of the SMs'
-    highest clock. A kernel's number has no point where tiles can't be cut in its way."""
+    """What was measured, of some files of rows: a point for each plan and shape, and its cycles."""
 
     def __init__(self, model, paths):
-        self.model, rows = model, []
-        for path in paths:
-            rows += self.read(json.loads(Path(path).read_text()), Path(path).name)
-        points = (Point * len(rows))(*(point for _, _, point in rows))
-        forms = [point.form for point in points]
-        model.plan(points)
-        kept = [i for i, (form, point) in enumerate(zip(forms, points)) if form == point.form]
-        self.points = (Point * len(kept))(*(points[i] for i in kept))
-        self.measured = (ctypes.c_double * len(kept))(*(rows[i][1] for i in kept))
-        of = (rows[i][0] for i in kept)
-        self.shapes = [(shape, len(list(same))) for shape, same in groupby(of)]
+        self.model, self.shapes, measured, points = model, [], [], []
+        for run in (run for path in paths for run in results.load(path)):
+            shape = [run.problem[name] for name in "mnk"]
+            before = len(points)
+            for row in (row for rows in run.rows.values() for row in rows):
+                for key, one in row.get("timed", {}).items():
+                    if key.startswith("kernel-"):
+                        point = model.point(int(key.partition("-")[2]), shape, run.gpu)
+                        points += [point] if point else []
+                        measured += [median(one["seconds"]) * HERTZ] if point else []
+            if len(points) > before:
+                self.shapes.append(("x".join(map(str, shape)), len(points) - before))
+        if not points:
+            raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
+        self.points = (Point * len(points))(*points)
+        self.measured = (ctypes.c_double * len(points))(*measured)
         ends = accumulate(count for _, count in self.shapes)
         self.starts = (ctypes.c_int * (len(self.shapes) + 1))(0, *ends)
-        self.room = (ctypes.c_double * len(kept))()
-
-    @staticmethod
-    def read(record, name):
-        """[((file, shape), cycles, a point's fields)]"""
-        if record.get("kind") != "kernels" or not {"kernels", "clusters"} <= record.keys():
-            raise ValueError(f"{name}: not measured by `python3 -m bench.fit measure`")
-        gpu, hertz = record["gpu"], record["highest_hertz"]
-        memory = gpu["memory_bytes_per_second"] / hertz
-        card = (tuple(record["clusters"]), gpu["l2_bytes"], memory)
-        kernels = [kernel_of(words) for words in record["kernels"]]
-        # A rung that can cut tiles has several numbers for each kernel: whole, cut, gathered.
-        forms = next((i for i, kernel in enumerate(kernels) if kernel != kernels[0]), len(kernels))
-        return [
-            (
-                (name, text),
-                median(seconds) * hertz,
-                (
-                    *kernels[int(number) - 1],
-                    *map(int, text.split("x")),
-                    *card,
-                    forms,
-                    (int(number) - 1) % forms,
-                    0,
-                ),
-            )
-            for text, measured in record["shapes"].items()
-            for number, seconds in measured["seconds"].items()
-        ]
+        self.cycles = (ctypes.c_double * len(points))()  # the last predicted ones
 
     def loss(self, values):
         """How bad these constants are: model.c says in what way."""
         given, count = self.model.given(values), len(self.shapes)
-        library = self.model.library
-        return library.model_loss(given, self.points, self.starts, count, self.measured, self.room)
+        rows = (self.points, self.starts, count, self.measured, self.cycles)
+        return self.model.library.model_loss(given, *rows)
 
     def errors(self, values):
         """The logarithms of predicted by measured times."""
-        found = self.model.cycles(values, self.points)
-        return [math.log(cycles / measured) for cycles, measured in zip(found, self.measured)]
+        self.loss(values)
+        return [math.log(cycles / measured) for cycles, measured in zip(self.cycles, self.measured)]
 
     def costs(self, values):
         """[(what the choice takes more than the fastest kernel, the shape)]"""
-        cycles, costs = self.model.cycles(values, self.points), []
+        self.loss(values)
+        costs = []
         for (shape, _), first, end in zip(self.shapes, self.starts, self.starts[1:]):
-            taken = min(range(first, end), key=cycles.__getitem__)
+            taken = min(range(first, end), key=self.cycles.__getitem__)
             costs.append((self.measured[taken] / min(self.measured[first:end]) - 1, shape))
         return costs
 
@@ -185,51 +169,22 @@ def report(times, values, what):
     """Prints how far the model is off, and what the choice costs."""
     errors, costs = times.errors(values), times.costs(values)
     mean = math.exp(sum(math.log1p(cost) for cost, _ in costs) / len(costs)) - 1
-    worst, (name, shape) = max(costs)
+    worst, shape = max(costs)
     print(
         f"{what}: {len(costs)} shapes, {len(errors)} times; predicted times are off by "
-        f"{median([abs(error) for error in errors]):.1%} (median);\n  the choice costs {mean:.2%} "
-        f"(geometric mean), at worst {worst:.1%} at {shape} ({name})"
+        f"{median(map(abs, errors)):.1%} (median);\n  the choice costs {mean:.2%} "
+        f"(geometric mean), at worst {worst:.1%} at {shape}"
     )
 
 
-def measure(options):
-    """Runs the program, and adds the kernels' names to what it wrote."""
-    words = [shapes.shape_text(shape) for shape in shapes.of_sizes(options.sizes, ["v"])["v"]]
-    listed = subprocess.run([options.program, "--list"], check=True, capture_output=True, text=True)
-    clusters = [int(number) for number in CLUSTERS.search(listed.stdout)[1].split()]
-    names = [found[0] for line in listed.stdout.splitlines() if (found := NAME.search(line))]
-    command = [options.program, "--json", options.out, "--rounds", str(options.rounds), *words]
-    with subprocess.Popen(command) as program:
-        try:
-            program.wait()
-        except KeyboardInterrupt:  # the program got it too, and writes what it has
-            program.wait()
-    if program.returncode:
-        raise subprocess.CalledProcessError(program.returncode, command)
-    record = json.loads(Path(options.out).read_text())
-    Path(options.out).write_text(
-        json.dumps({**record, "clusters": clusters, "kernels": names}, indent=1) + "\n"
-    )
-
-
-def fit_main(arguments):
-    parser = process.parser(__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    add = verbs.add_parser("measure").add_argument
-    add("--sizes", required=True, help="shapes and families, with commas between")
-    add("--out", required=True, metavar="FILE")
-    add("--rounds", type=int, default=3)
-    add("--program", default=str(PROGRAM))
-    add = verbs.add_parser("fit").add_argument
-    add("times", nargs="+", metavar="FILE")
-    add("--judge", nargs="+", default=[], metavar="FILE", help="times that are not fitted to")
-    add("--constants", action="store_true", help="fit nothing: judge the header's constants")
-    options = parser.parse_args(arguments)
-    if options.verb == "measure":
-        measure(options)
-        return 0
-    model, values = Model(), constants()
+def main(words=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("times", nargs="+", metavar="ROWS")
+    parser.add_argument("--kernels", required=True, type=Path, metavar="FILE")
+    parser.add_argument("--judge", nargs="+", default=[], metavar="ROWS")
+    parser.add_argument("--constants", action="store_true", help="judge the header's constants")
+    options = parser.parse_args(words)
+    model, values = Model(options.kernels.read_text()), constants()
     times = Times(model, options.times)
     report(times, values, "the header's constants")
     if not options.constants:
@@ -238,8 +193,10 @@ def fit_main(arguments):
     if options.judge:
         report(Times(model, options.judge), values, "not fitted to")
     print("\n".join(f"    .{name} = {value:.4g}," for name, value in values.items()))
-    return 0
 
 
 if __name__ == "__main__":
-    process.run_as("fit", fit_main, {OSError: 1, ValueError: 1, subprocess.CalledProcessError: 1})
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"fit: {error}")

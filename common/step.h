@@ -43,11 +43,10 @@ enum computation {
  * Of other steps there is one for A and one for B. */
 enum { SCALE_BLOCK = 128 };
 
-/* m, n and k are at most this, so that a coordinate inside a matrix plus a tile's rows or columns
- * never overflows an int. */
+/* m, n and k are at most LARGEST_DIMENSION, so that a coordinate inside a matrix plus a tile's rows
+ * or columns never overflows an int; and m * n at most LARGEST_OUTPUT, so that an int counts D's
+ * tiles. */
 enum { LARGEST_DIMENSION = 1 << 30 };
-
-/* m * n is at most this, so that an int counts the tiles of D, of whatever size. */
 #define LARGEST_OUTPUT (1LL << 38)
 
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
@@ -60,9 +59,7 @@ typedef struct problem {
     const float *scale_b;
     float alpha; /* only of ADDMM_FP16; if it is 0, A and B are not to be read */
     float beta;
-    int m;
-    int n;
-    int k;                      /* 0 if the computation has none */
+    int m, n, k;                /* k is 0 if the computation has none */
     bool early;                 /* a launch of a step that can launch early may begin before the one
                                    enqueued before it has ended; others ignore it */
     int kernel;                 /* of a step that chooses among kernels: the number of the one to
@@ -89,9 +86,8 @@ typedef struct step {
     int max_compute_capability; /* the same as min for code that runs on one architecture only;
                                    999 for code that every later one runs too */
     int min_shared_memory;      /* bytes for a CTA; 0 if all these GPUs have enough */
-    int multiple_m;             /* the shape must be a multiple of these, in elements */
-    int multiple_n;
-    int multiple_k;
+    /* The shape must be a multiple of these, in elements. */
+    int multiple_m, multiple_n, multiple_k;
     bool any_row;  /* it takes rows of n and k elements that are not whole 16 bytes; else n and k
                       must also be multiples that make them so */
     int largest_k; /* that the rung can address; 0: LARGEST_DIMENSION */

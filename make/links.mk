@@ -1,7 +1,7 @@
 # How sources for the emulator become objects, and objects become libraries and programs.
 $(HARNESS) $(EMULATED_HARNESS):
 	$(Q)rm -f $@; ar rcs $@ $^
-$(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY) $(FIT): $(HARNESS) $(BUILD)/commit.o
+$(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $(filter %.o,$^) $(HARNESS) $(LDLIBS))
 KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(STANDALONE_EMULATED) \
     $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)

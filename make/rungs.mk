@@ -23,7 +23,17 @@ ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
 CU_OBJECTS := $(patsubst common/%.cu,$(BUILD)/%.cu.o,$(wildcard common/harness/gpu/*.cu))
 HARNESS := $(BUILD)/harness/libharness.a
 TRACE_MEASURE := $(BUILD)/harness/trace/measure.o $(BUILD)/harness/trace/gpu/listen.o
-$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS)
+# What cublasLt.h calls the tiles, stages and clusters of its algorithms, by their numbers.
+LT_NAMES := $(BUILD)/harness/lt_names.o
+LT_HEADER = echo '\#include <cublasLt.h>' | $(CC) $(INCLUDE) -E -
+lt_names = echo 'const char *const $(1)[1024] = {'; $(LT_HEADER) | \
+    sed -nE 's/^ *$(2)_([0-9]+x[0-9AUTOx]+) = ([0-9]+),?$$/[\2] = "\1",/p'; echo '};'
+$(LT_NAMES): $(BUILD)/flags
+	$(need_nvcc)@mkdir -p $(@D); { $(call lt_names,lt_tiles,CUBLASLT_MATMUL_TILE); \
+	    $(call lt_names,lt_stages,CUBLASLT_MATMUL_STAGES); \
+	    $(call lt_names,lt_clusters,CUBLASLT_CLUSTER_SHAPE); } >$(@:.o=.c)
+	$(Q)$(CC) $(CFLAGS) -c $(@:.o=.c) -o $@
+$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
 $(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
 $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
@@ -78,13 +88,8 @@ ENERGY := $(BUILD)/energy/parts
 $(ENERGY).o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
-# All kernels of a rung that chooses, timed by kernels.c's step_main(); and the model as a library.
-FIT_RUNG := $(lastword v18 $(filter v24,$(RUNGS)))
-FIT := $(BUILD)/kernels/kernels
+# The model of the rungs that choose, as a library for bench/fit.py.
 MODEL := $(BUILD)/kernels/model.so
-$(FIT).o: bench/kernels/kernels.c $(BUILD)/flags
-	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
-$(FIT): %: %.o $(BUILD)/steps/$(FIT_RUNG).o
 $(MODEL): bench/kernels/model.c common/device/tile_choice.h
 	@mkdir -p $(@D)
 	$(call run,cc $<,$(CC) $(CFLAGS) -fPIC -shared -Icommon $< -o $@ -lm)

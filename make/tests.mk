@@ -45,7 +45,7 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
 $(UNIT_GPU): private CFLAGS += $(SANITIZE)
-$(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS)
+$(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
 $(GPU): $(HARNESS)
 # Launches v24, whose main() calls the step_main() of the test.
 $(BUILD)/tests/gpu/test_streams: $(BUILD)/steps/v24.o

@@ -48,7 +48,7 @@ ODD = shapes_of("128 256 64, 128 16384 256, 1152 768 320")
 # kernels: many tiles of few k-tiles are multiplied in turns.
 CLIPPED = shapes_of(
     "128 8 8, 8 8 8, 1 8 8, 1 8 4096, 200 456 200, 130 264 72, 1000 1000 1000, 5000 264 136,"
-    "2660 3088 328, 3132 4016 456, 8200 8200 8200 --check sample, 16384 16384 16384 --check sample"
+    "2660 3088 328, 3132 4016 456, 8200 8200 8200, 16384 16384 16384"
 )
 # Few rows of long ones: few tiles, or a last wave nearly empty, of many k-tiles.
 FEW = shapes_of(
@@ -63,7 +63,7 @@ ANY_ROW = shapes_of(
 GATHERED = shapes_of("72 136 8200, 100 135 4104, 33 130 16385, 256 256 8192, 15 62 5001")
 # Long sums, beyond what fp16 holds, with rows as long as a03 to a06 take them, and the shape of a
 # tall, thin product: for the a track.
-LONG = shapes_of("256 8 8388608, 256 128 20480, 81920 256 256, 8192 8192 8192 --check sample")
+LONG = shapes_of("256 8 8388608, 256 128 20480, 81920 256 256, 8192 8192 8192")
 # Of the t track, rows and columns: one tile, a corner of one, far from square, more tiles than CTAs
 # fit, buffers of more than 4 GiB. The last needs 48 GB of GPU memory.
 MOVED = shapes_of(

@@ -61,7 +61,7 @@ INCLUDES = {
     "steps/*": r"step\.h|device/",
     "common/device/*": r"step\.h|device/",
     "common/step.h": r"$",
-    "common/formats/*": r"$",
+    "common/formats/*": r"formats/",
     "common/device/emulated/device/*": r"device/|emulator/",
     "emulator/include/**/*": r"formats/|emulator/",
     "emulator/src/*": r"formats/|emulator/|[a-z_]+\.h$",

@@ -7,6 +7,7 @@ model's library. Prints one line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import json
 import random
@@ -27,53 +28,44 @@ KERNELS = {
     "192 x 192, 4 stages, cooperative by columns, swapped": [192, 192, 2, 1, 1, 4, 1, 1, 1],
 }
 OTHER = {"start": 0.5, "price_byte": 2}  # times the header's
-GPU = {"sms": 132, "l2_bytes": 60_000_000, "memory_bytes_per_second": 4.9e12}
-CLUSTERS = (132, 66, 39, 30, 22, 17, 15, 15)  # of 1 to 8 CTAs
+GPU = {"name": "Test", "l2_bytes": 60_000_000, "memory_bytes_per_second": 4.9e12}
 FORMS = 3
-HERTZ = 1.98e9
+LISTED = "clusters of 1, 2 ... CTAs that are resident at once: 132 66 39 30 22 17 15 15\n"
+LISTED += "".join(f"   1  {words}   2  whole\n" * FORMS for words in KERNELS)
 
 
-def record(model, count, numbers):
-    """What `measure` would write if these constants were the truth, with an error of 1 %."""
+def row(model, number, numbers):
+    """What `--kernel all --json` would write if these constants were the truth, with an error of 1 %."""
     values = {name: OTHER.get(name, 1) * value for name, value in fit.constants().items()}
-    card = (CLUSTERS, GPU["l2_bytes"], GPU["memory_bytes_per_second"] / HERTZ)
-    measured = {}
-    for _ in range(count):
-        shape = (numbers.choice((16, 512, 777, 3000)), 1024 * numbers.randint(1, 9))
-        shape += (64 * numbers.randint(4, 150),)
-        points = [
-            (*kernel, *shape, *card, FORMS, form, 0)
-            for kernel in KERNELS.values()
-            for form in range(FORMS)
-        ]
-        points = (fit.Point * len(points))(*points)
-        model.plan(points)
-        seconds = [
-            cycles / HERTZ * numbers.uniform(0.99, 1.01) for cycles in model.cycles(values, points)
-        ]
-        measured["x".join(map(str, shape))] = {
-            "chosen": 1,
-            "seconds": {str(number): [second] * 3 for number, second in enumerate(seconds, 1)},
-        }
-    return {
-        "kind": "kernels",
-        "kernels": [words for words in KERNELS for _ in range(FORMS)],
-        "gpu": GPU,
-        "clusters": CLUSTERS,
-        "highest_hertz": HERTZ,
-        "shapes": measured,
-    }
+    shape = (numbers.choice((16, 512, 777, 3000)), 1024 * numbers.randint(1, 9))
+    shape += (64 * numbers.randint(4, 150),)
+    plans = {i: model.point(i, shape, GPU) for i in range(1, FORMS * len(KERNELS) + 1)}
+    points = [point for point in plans.values() if point]
+    cycles, ones = ((ctypes.c_double * len(points))(*[1] * len(points)) for _ in range(2))
+    rows = ((fit.Point * len(points))(*points), (ctypes.c_int * 2)(0, len(points)), 1)
+    model.library.model_loss(model.given(values), *rows, ones, cycles)
+    seconds = [cycle / fit.HERTZ * numbers.uniform(0.99, 1.01) for cycle in cycles]
+    timed = {"step": {"seconds": [1.0]}}
+    timed |= dict(
+        zip((f"kernel-{i}" for i in plans if plans[i]), ({"seconds": [s] * 3} for s in seconds))
+    )
+    problem = dict(zip("mnk", shape), computation="gemm_bf16", seed=number)
+    context = {"gpu": GPU, "commit": "abc", "protocol": "burst", "problem": problem, "rounds": 3}
+    return {"step": "v24", "date": "2026-01-01T00:00:00Z", "context": context, "timed": timed}
 
 
 def main():
     subprocess.run(["make", "-s", "build/kernels/model.so"], cwd=ROOT, check=True)
-    model, numbers = fit.Model(), random.Random(1)
+    model, numbers = fit.Model(LISTED), random.Random(1)
     found = {words: fit.kernel_of(words) for words in KERNELS}
     case("a kernel's name says what it is", "" if found == KERNELS else f"{found}")
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / name for name in ("fitted.json", "others.json")]
+        paths = [Path(folder) / name for name in ("fitted.jsonl", "others.jsonl")]
         for path, count in zip(paths, (60, 20)):
-            path.write_text(json.dumps(record(model, count, numbers)))
+            lines = (json.dumps(row(model, number, numbers)) for number in range(count))
+            path.write_text("".join(f"{line}\n" for line in lines))
+        listed = Path(folder) / "kernels.txt"
+        listed.write_text(LISTED)
         times, others = (fit.Times(model, [path]) for path in paths)
         before = fit.constants()
         values = fit.fit(times, before)
@@ -89,7 +81,8 @@ def main():
         case("the choice by it costs no more than the error", "" if worst[0] < 0.03 else f"{worst}")
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            fit.fit_main(["fit", str(paths[0]), "--constants", "--judge", str(paths[1])])
+            words = [paths[0], "--kernels", listed, "--constants", "--judge", paths[1]]
+            fit.main(list(map(str, words)))
         lines = [line.strip() for line in said.getvalue().splitlines()]
         missing = [
             name for name in before if not any(line.startswith(f".{name} = ") for line in lines)
@@ -100,13 +93,14 @@ def main():
             for line in lines
         )
         case("and both sets are judged", "" if wanted == 2 else said.getvalue())
-        paths[0].write_text('{"kind": "run"}')
+        other = row(model, 1, numbers)
+        paths[0].write_text(json.dumps({**other, "timed": {"step": {"seconds": [1.0]}}}) + "\n")
         try:
             fit.Times(model, paths[:1])
             why = "it is taken"
         except ValueError as error:
-            why = "" if "fitted.json" in str(error) else str(error)
-        case("a file of another kind is rejected", why)
+            why = "" if "fitted.jsonl" in str(error) else str(error)
+        case("rows without kernels are rejected", why)
     return exit_status()
 
 

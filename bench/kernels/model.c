@@ -24,16 +24,12 @@ static void parts_of(tile_kernel *kernel, tile_shape *shape, tile_gpu *gpu, cons
 }
 
 int model_constants(void);
-void model_defaults(double *constants);
 void model_plan(model_point *p);
-void model_cycles(const double *constants, const model_point *points, int count, double *cycles);
 double model_loss(const double *constants, const model_point *points, const int *starts, int shapes,
                   const double *measured, double *cycles);
 
 /* How many constants there are, all of them double. */
 int model_constants(void) { return (int)(sizeof(tile_constants) / sizeof(double)); }
-
-void model_defaults(double *constants) { *(tile_constants *)constants = TILE_CONSTANTS; }
 
 /* How the rung launches the kernel. */
 void model_plan(model_point *p) {
@@ -47,30 +43,30 @@ void model_plan(model_point *p) {
     p->form = (int)plan.form;
 }
 
-void model_cycles(const double *constants, const model_point *points, int count, double *cycles) {
-    for (int i = 0; i < count; ++i) {
-        tile_kernel kernel;
-        tile_shape shape;
-        tile_gpu gpu;
-        tile_plan plan = {.pitch = points[i].pitch};
-        parts_of(&kernel, &shape, &gpu, &points[i]);
-        tile_make_plan(&plan, &kernel, &shape, &gpu, (const tile_constants *)constants,
-                       (enum tile_form)points[i].form);
-        cycles[i] = plan.cost.cycles;
-    }
+static double cycles_of(const double *constants, const model_point *point) {
+    tile_kernel kernel;
+    tile_shape shape;
+    tile_gpu gpu;
+    tile_plan plan = {.pitch = point->pitch};
+    parts_of(&kernel, &shape, &gpu, point);
+    tile_make_plan(&plan, &kernel, &shape, &gpu, (const tile_constants *)constants,
+                   (enum tile_form)point->form);
+    return plan.cost.cycles;
 }
 
 /* How bad constants are for a choice: shape s has the points from starts[s] to starts[s + 1], whose
  * measured cycles are given. Of a shape's kernels those near the fastest count most, and their
  * errors relative to each other more than an error that all have; and so does what the choice
  * would take longer than the fastest kernel, if it picked nearly as good plans with nearly the same
- * probability. `cycles` has room for all points. */
+ * probability. Stores the cycles that they predict for all points. */
 double model_loss(const double *constants, const model_point *points, const int *starts, int shapes,
                   const double *measured, double *cycles) {
     const double near = 0.08, least_weight = 0.03, large = 0.2, common = 0.3, chosen = 0.25;
     const double alike = 0.03;
     double loss = 0;
-    model_cycles(constants, points, starts[shapes], cycles);
+    for (int i = 0; i < starts[shapes]; ++i) {
+        cycles[i] = cycles_of(constants, &points[i]);
+    }
     for (int s = 0; s < shapes; ++s) {
         double fastest = HUGE_VAL, best = HUGE_VAL;
         double weights = 0, mean = 0, spread = 0, picked = 0, cost = 0;

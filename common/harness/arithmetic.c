@@ -1,6 +1,5 @@
 #include "harness/arithmetic.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -13,86 +12,38 @@ enum { PARTS_OF_ONE = 16, MOST_PARTS = 256 };
 
 enum { C_RANGE = 4 };
 
-static const rival OF_PRODUCTS[] = {{CONTENDER_EARLY, "early", "early"},
-                                    {CONTENDER_OTHER, "cuBLAS", "cublas"},
-                                    {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
-                                    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
-                                    {CONTENDER_STEP, NULL, NULL}};
-
+static const rival OF_PRODUCTS[] = {
+    {CONTENDER_OTHER, "cuBLAS", "cublas", "cuBLAS"},
+    {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums", "cuBLAS with fp16 sums"},
+    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best"},
+    {.title = NULL}};
 /* Of FP8 those that cuBLASLt's modes are. */
-static const rival OF_FP8[] = {{CONTENDER_OTHER, "accurate", "cublaslt_accurate"},
-                               {CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast"},
-                               {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
-                               {CONTENDER_STEP, NULL, NULL}};
-static const rival OF_BLOCK_SCALES[] = {{CONTENDER_OTHER, "blocks", "cublaslt_block_scales"},
-                                        {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
-                                        {CONTENDER_STEP, NULL, NULL}};
-
-static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy"},
-                                 {CONTENDER_OTHER, "second", "second_opinion"},
-                                 {CONTENDER_STEP, NULL, NULL}};
-
-static const family PRODUCT = {.peer = CONTENDER_OTHER,
-                               .host = "the host product",
-                               .host_key = "host_product",
-                               .timed_key = "bounded",
-                               .unit = "TFLOPS",
-                               .rate_key = "tflops",
-                               .share_key = "tensor_core_share",
-                               .launch = "GEMM",
-                               .exact_inputs = INPUTS_INTEGERS,
-                               .exact = CHECK_EXACT,
-                               .timed = CHECK_BOUNDED};
-
-static const family MOVE = {.peer = CONTENDER_COPY,
-                            .host = "the host loop",
-                            .host_key = "host_loop",
-                            .timed_key = "timed_inputs",
-                            .unit = "GB/s",
-                            .rate_key = "gb_per_s",
-                            .share_key = "memory_share",
-                            .launch = "launch",
-                            .exact_inputs = INPUTS_BITS,
-                            .exact = CHECK_WORDS,
-                            .timed = CHECK_WORDS};
+static const rival OF_FP8[] = {
+    {CONTENDER_OTHER, "accurate", "cublaslt_accurate", "cuBLASLt (accurate)"},
+    {CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast", "cuBLASLt (fast)"},
+    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best"},
+    {.title = NULL}};
+static const rival OF_BLOCK_SCALES[] = {
+    {CONTENDER_OTHER, "blocks", "cublaslt_block_scales", "cuBLASLt (block scales)"},
+    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best"},
+    {.title = NULL}};
+static const rival OF_TRANSPOSES[] = {{CONTENDER_COPY, "copy", "device_copy", "the device copy"},
+                                      {CONTENDER_OTHER, "second", "second_opinion", "cublasSgeam"},
+                                      {.title = NULL}};
+static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy", "the device copy"},
+                                 {CONTENDER_OTHER, "second", "second_opinion", "a plain kernel"},
+                                 {.title = NULL}};
 
 static const arithmetic ARITHMETICS[] = {
-    [GEMM_BF16] = {.name = "gemm_bf16",
-                   .formats = "bf16 in and out",
-                   .operands = NUMBER_BF16,
-                   .output = NUMBER_BF16,
-                   .family = &PRODUCT},
-    [GEMM_FP16] = {.name = "gemm_fp16",
-                   .formats = "fp16 in and out",
-                   .operands = NUMBER_FP16,
-                   .output = NUMBER_FP16,
-                   .fp16_sums = true,
-                   .family = &PRODUCT},
-    [ADDMM_FP16] = {.name = "addmm_fp16",
-                    .formats = "A and B fp16, C and D fp32",
-                    .operands = NUMBER_FP16,
-                    .output = NUMBER_FP32,
-                    .takes_c = true,
-                    .family = &PRODUCT},
-    [ADD_ONE_INT32] = {.name = "add_one_int32",
-                       .formats = "int32, one added to each",
-                       .operands = NUMBER_INT32,
-                       .output = NUMBER_INT32,
-                       .moves = true,
-                       .family = &MOVE},
-    [TRANSPOSE_FP32] = {.name = "transpose_fp32",
-                        .formats = "fp32, transposed",
-                        .operands = NUMBER_FP32,
-                        .output = NUMBER_FP32,
-                        .moves = true,
-                        .transposes = true,
-                        .family = &MOVE},
-    [GEMM_FP8] = {.name = "gemm_fp8",
-                  .formats = "e4m3 in, bf16 out",
-                  .operands = NUMBER_E4M3,
-                  .output = NUMBER_BF16,
-                  .scaled = true,
-                  .family = &PRODUCT},
+    [GEMM_BF16] = {"gemm_bf16", "bf16 in and out", NUMBER_BF16, NUMBER_BF16},
+    [GEMM_FP16] = {"gemm_fp16", "fp16 in and out", NUMBER_FP16, NUMBER_FP16, .fp16_sums = true},
+    [ADDMM_FP16] = {"addmm_fp16", "A and B fp16, C and D fp32", NUMBER_FP16, NUMBER_FP32,
+                    .takes_c = true},
+    [ADD_ONE_INT32] = {"add_one_int32", "int32, one added to each", NUMBER_INT32, NUMBER_INT32,
+                       .moves = true},
+    [TRANSPOSE_FP32] = {"transpose_fp32", "fp32, transposed", NUMBER_FP32, NUMBER_FP32,
+                        .moves = true, .transposes = true},
+    [GEMM_FP8] = {"gemm_fp8", "e4m3 in, bf16 out", NUMBER_E4M3, NUMBER_BF16, .scaled = true},
 };
 
 arithmetic arithmetic_of(const step *step) {
@@ -105,15 +56,25 @@ arithmetic arithmetic_of(const step *step) {
     result.promotion = result.scaled ? step->promotion : 0;
     result.rivals = result.block_scales ? OF_BLOCK_SCALES
                     : result.scaled     ? OF_FP8
+                    : result.transposes ? OF_TRANSPOSES
                     : result.moves      ? OF_MOVES
                                         : OF_PRODUCTS;
     return result;
 }
 
-double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
-    const size_t of_an_element =
-        number_bytes(arithmetic->operands) + number_bytes(arithmetic->output);
-    return (double)of_an_element * (double)m * (double)n;
+double arithmetic_work(const arithmetic *arithmetic, int m, int n, int k) {
+    const double elements = (double)m * (double)n;
+    return arithmetic->moves ? elements * (double)(number_bytes(arithmetic->operands) +
+                                                   number_bytes(arithmetic->output))
+                             : 2 * elements * (double)k;
+}
+
+enum inputs arithmetic_exact_inputs(const arithmetic *arithmetic) {
+    return arithmetic->moves ? INPUTS_BITS : INPUTS_INTEGERS;
+}
+
+enum check_kind arithmetic_check(const arithmetic *arithmetic, bool on_exact_inputs) {
+    return arithmetic->moves ? CHECK_WORDS : on_exact_inputs ? CHECK_EXACT : CHECK_BOUNDED;
 }
 
 size_t arithmetic_scales_of_a(const arithmetic *arithmetic, int m, int k) {
@@ -174,68 +135,68 @@ integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alph
 enum { ROW_BYTES = 16 };
 
 typedef struct multiples {
-    int64_t m, n, k; /* k is 0 if there is none */
+    int m, n, k; /* k is 0 if there is none */
 } multiples;
 
 /* The smallest multiple of what the step wants that makes rows which it takes. */
-static int64_t whole_rows(const step *step, int wanted, enum number format) {
-    const int64_t multiple = wanted < 1 ? 1 : wanted;
-    int64_t elements = multiple;
-    while (!step->any_row && elements * (int64_t)number_bytes(format) % ROW_BYTES != 0) {
+static int whole_rows(const step *step, int wanted, enum number format) {
+    const int multiple = wanted < 1 ? 1 : wanted;
+    int elements = multiple;
+    while (!step->any_row && elements * (int)number_bytes(format) % ROW_BYTES != 0) {
         elements += multiple;
     }
     return elements;
 }
 
 static multiples required_multiples(const step *step) {
-    const arithmetic arithmetic = arithmetic_of(step);
-    const int64_t m = step->multiple_m < 1 ? 1 : step->multiple_m;
-    return (multiples){
-        arithmetic.transposes ? whole_rows(step, step->multiple_m, arithmetic.output) : m,
-        whole_rows(step, step->multiple_n, arithmetic.output),
-        arithmetic.moves ? 0 : whole_rows(step, step->multiple_k, arithmetic.operands)};
+    const arithmetic is = arithmetic_of(step);
+    const int m = step->multiple_m < 1 ? 1 : step->multiple_m;
+    return (multiples){is.transposes ? whole_rows(step, m, is.output) : m,
+                       whole_rows(step, step->multiple_n, is.output),
+                       is.moves ? 0 : whole_rows(step, step->multiple_k, is.operands)};
 }
 
 void shape_rule(const step *step, char *text, size_t size) {
     const multiples rule = required_multiples(step);
-    const int length = snprintf(text, size, "m: multiples of %" PRId64 ", n: multiples of %" PRId64,
-                                rule.m, rule.n);
-    text += length;
-    size -= (size_t)length;
-    if (rule.k == 0) {
-        snprintf(text, size,
-                 ", since TMA copies rows of whole 16 bytes and rows of A have n elements%s",
-                 arithmetic_of(step).transposes ? ", rows of D m" : "");
-    } else if (step->largest_k > 0) {
-        snprintf(text, size, ", k: multiples of %" PRId64 " up to %d", rule.k, step->largest_k);
+    char k[96];
+    char largest[24] = "";
+    if (step->largest_k > 0) {
+        snprintf(largest, sizeof largest, " up to %d", step->largest_k);
+    }
+    if (rule.k > 0) {
+        snprintf(k, sizeof k, "k: multiples of %d%s", rule.k, largest);
     } else {
-        snprintf(text, size, ", k: multiples of %" PRId64, rule.k);
+        snprintf(k, sizeof k,
+                 "since TMA copies rows of whole 16 bytes and rows of A have n elements%s",
+                 arithmetic_of(step).transposes ? ", rows of D m" : "");
     }
-}
-
-static int check_dimension(const step *step, char name, int value, int64_t multiple, int largest,
-                           char *error, size_t size) {
-    if (value < 1 || value > largest) {
-        snprintf(error, size, "%c=%d: must be from 1 to %d", name, value, largest);
-        return 1;
-    }
-    if (value % multiple != 0) {
-        char rule[SHAPE_RULE_SIZE];
-        shape_rule(step, rule, sizeof rule);
-        snprintf(error, size, "%c=%d is not a multiple of %" PRId64 " (%s takes %s)", name, value,
-                 multiple, step->name, rule);
-        return 1;
-    }
-    return 0;
+    snprintf(text, size, "m: multiples of %d, n: multiples of %d, %s", rule.m, rule.n, k);
 }
 
 int shape_check(const step *step, int m, int n, int k, char *error, size_t size) {
     const multiples rule = required_multiples(step);
     const int largest_k = step->largest_k > 0 ? step->largest_k : LARGEST_DIMENSION;
-    if (check_dimension(step, 'm', m, rule.m, LARGEST_DIMENSION, error, size) != 0 ||
-        check_dimension(step, 'n', n, rule.n, LARGEST_DIMENSION, error, size) != 0 ||
-        (rule.k != 0 && check_dimension(step, 'k', k, rule.k, largest_k, error, size) != 0)) {
-        return 1;
+    const struct {
+        char name;
+        int value, multiple, largest;
+    } dimensions[] = {{'m', m, rule.m, LARGEST_DIMENSION},
+                      {'n', n, rule.n, LARGEST_DIMENSION},
+                      {'k', k, rule.k, largest_k}};
+    for (int i = 0; i < (rule.k > 0 ? 3 : 2); ++i) {
+        const char name = dimensions[i].name;
+        const int value = dimensions[i].value;
+        if (value < 1 || value > dimensions[i].largest) {
+            snprintf(error, size, "%c=%d: must be from 1 to %d", name, value,
+                     dimensions[i].largest);
+            return 1;
+        }
+        if (value % dimensions[i].multiple != 0) {
+            char text[SHAPE_RULE_SIZE];
+            shape_rule(step, text, sizeof text);
+            snprintf(error, size, "%c=%d is not a multiple of %d (%s takes %s)", name, value,
+                     dimensions[i].multiple, step->name, text);
+            return 1;
+        }
     }
     if ((long long)m * n > LARGEST_OUTPUT) {
         snprintf(error, size, "m=%d n=%d: D may have at most %lld elements", m, n, LARGEST_OUTPUT);
@@ -250,17 +211,13 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
     return 0;
 }
 
-static void round_up(int *value, int64_t multiple) {
-    *value = (int)((*value + multiple - 1) / multiple * multiple);
+static int rounded_up(int value, int multiple) {
+    return multiple == 0 ? value : (value + multiple - 1) / multiple * multiple;
 }
 
 void shape_round_up(const step *step, int *m, int *n, int *k) {
     const multiples rule = required_multiples(step);
-    round_up(m, rule.m);
-    round_up(n, rule.n);
-    if (rule.k != 0) {
-        round_up(k, rule.k);
-    }
+    *m = rounded_up(*m, rule.m);
+    *n = rounded_up(*n, rule.n);
+    *k = rounded_up(*k, rule.k);
 }
-
-double shape_flop(int m, int n, int k) { return 2.0 * (double)m * (double)n * (double)k; }

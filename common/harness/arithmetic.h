@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "harness/compare.h"
-#include "harness/number.h"
+#include "formats/number.h"
 #include "harness/operands.h"
 #include "step.h"
 
@@ -14,46 +14,31 @@
 extern "C" {
 #endif
 
-/* The contenders of a run. The step and its second opinion are always there. A step with fp16 sums
- * is also compared with cuBLAS with such sums, one of FP8 with cuBLASLt's fast accumulation, one
- * that moves words with a plain copy of A; on request a product is compared with one of cuBLASLt's
- * algorithms. A step that can launch early does so as a contender of its own. */
+/* What a contender of a run is. The step and its second opinion are always there. A step with fp16
+ * sums is also compared with cuBLAS with such sums, one of FP8 with cuBLASLt's fast accumulation,
+ * one that moves words with a plain copy of A; on request a product is compared with one of
+ * cuBLASLt's algorithms. A step that can launch early, and on request each kernel of a step that
+ * chooses, is a contender of its own. */
 enum contender_role {
     CONTENDER_STEP,
+    CONTENDER_EARLY,
+    CONTENDER_KERNEL,
     CONTENDER_OTHER,
     CONTENDER_NARROW_SUMS,
     CONTENDER_COPY,
-    CONTENDER_HEURISTIC,
-    CONTENDER_EARLY,
-    CONTENDERS
+    CONTENDER_HEURISTIC
 };
 
-/* Some of them: bit i is contender i. */
-typedef unsigned contender_set;
-enum { STEP_AND_OTHER = 1 << CONTENDER_STEP | 1 << CONTENDER_OTHER };
+/* Whether this contender is the step itself. */
+static inline bool is_step(enum contender_role role) { return role <= CONTENDER_KERNEL; }
 
-/* True if it is one of the set. */
-static inline bool has_contender(contender_set set, int contender) {
-    return (set >> contender & 1) != 0;
-}
-
-/* A contender beside the step, as the report calls it. */
+/* Something that the step is compared with. */
 typedef struct rival {
-    enum contender_role who; /* CONTENDER_STEP ends a list */
-    const char *label;       /* of its printed line */
-    const char *key;         /* in the JSON file, where "ratio_to_" KEY is the ratio to the step */
+    enum contender_role role;
+    const char *label; /* of its printed line */
+    const char *key;   /* in a row */
+    const char *title; /* in a sentence; NULL ends a list */
 } rival;
-
-/* What differs between the products and the computations that move words. */
-typedef struct family {
-    enum contender_role peer;    /* the one whose share of the peak and power are printed too */
-    const char *host, *host_key; /* the second opinion on the emulator */
-    const char *timed_key;       /* what was found on the inputs that are timed */
-    const char *unit, *rate_key, *share_key;
-    const char *launch;           /* "GEMM" */
-    enum inputs exact_inputs;     /* of the exact check */
-    enum check_kind exact, timed; /* how outputs are compared: there, on timed inputs */
-} family;
 
 typedef struct arithmetic {
     const char *name;     /* "gemm_bf16"; NULL for what the harness does not know */
@@ -68,15 +53,19 @@ typedef struct arithmetic {
     bool moves;           /* it reads and writes each 32-bit word once, and rounds nothing: there is
                            * neither B nor k, and the memory's speed is what counts */
     bool transposes;      /* D is [n][m]; only with moves */
-    const family *family;
-    const rival *rivals; /* in the order in which they are reported */
+    const rival *rivals;  /* on a GPU, in the order in which they are timed and reported */
 } arithmetic;
 
 /* Of the step. */
 arithmetic arithmetic_of(const step *step);
 
-/* Bytes that one launch of a computation that moves reads and writes. */
-double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n);
+/* What one launch does: floating-point operations, 2mnk; or bytes read and written, where words are
+ * moved. */
+double arithmetic_work(const arithmetic *arithmetic, int m, int n, int k);
+
+/* The inputs of the exact check, and how outputs are compared on these or on any. */
+enum inputs arithmetic_exact_inputs(const arithmetic *arithmetic);
+enum check_kind arithmetic_check(const arithmetic *arithmetic, bool on_exact_inputs);
 
 /* How a correct result may be rounded: the step's own, or that of what it is compared with, whose
  * sums are fp32 or, of FP8, promoted at unknown places. */
@@ -124,9 +113,6 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
 
 /* The smallest shape from (m, n, k) on that the rung takes, dimension by dimension. */
 void shape_round_up(const step *step, int *m, int *n, int *k);
-
-/* Floating-point operations of the product: 2mnk. */
-double shape_flop(int m, int n, int k);
 
 #ifdef __cplusplus
 }

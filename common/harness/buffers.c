@@ -18,25 +18,19 @@ static void finish(const char *what) {
     cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "waiting for %s", what);
 }
 
-void device_upload(void *to, const void *from, size_t bytes) {
-    cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice),
-               "copying %zu bytes to the device", bytes);
-    finish("a copy to the device");
-}
-
 size_t buffer_footprint(size_t bytes) { return bytes + 2 * (size_t)GUARD_BYTES + BUFFER_ALIGNMENT; }
 
 buffer buffer_create(size_t bytes, bool guarded, const char *what) {
     void *memory = device_memory(guarded ? buffer_footprint(bytes) : bytes, what);
     buffer result = {memory, memory, bytes, guarded};
     if (guarded) {
-        const uintptr_t start = (uintptr_t)memory + GUARD_BYTES;
-        result.payload =
-            (unsigned char *)((start + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT);
-        cuda_check(cudaMemset(result.payload - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES),
-                   "writing the guard before %s", what);
-        cuda_check(cudaMemset(result.payload + bytes, GUARD_BYTE, GUARD_BYTES),
-                   "writing the guard after %s", what);
+        const uintptr_t start = (uintptr_t)memory + GUARD_BYTES + BUFFER_ALIGNMENT - 1;
+        result.payload = (unsigned char *)(start / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT);
+        for (int i = 0; i < 2; ++i) {
+            unsigned char *guard = i == 0 ? result.payload - GUARD_BYTES : result.payload + bytes;
+            cuda_check(cudaMemset(guard, GUARD_BYTE, GUARD_BYTES), "writing the guards of %s",
+                       what);
+        }
         finish("the guards");
     }
     return result;
@@ -50,7 +44,9 @@ void buffer_poison(const buffer *buffer, struct CUstream_st *stream) {
 }
 
 void buffer_upload(const buffer *buffer, const void *from, size_t bytes) {
-    device_upload(buffer->payload, from, bytes);
+    cuda_check(cudaMemcpy(buffer->payload, from, bytes, cudaMemcpyHostToDevice),
+               "copying %zu bytes to the device", bytes);
+    finish("a copy to the device");
 }
 
 void buffer_download(const buffer *buffer, void *to, size_t bytes) {

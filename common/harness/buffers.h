@@ -6,9 +6,7 @@
 
 #include "step.h"
 
-enum { GUARD_BYTES = 64 * 1024, BUFFER_ALIGNMENT = 1024 };
-
-enum { GUARD_BYTE = 0x7f };
+enum { GUARD_BYTES = 64 * 1024, GUARD_BYTE = 0x7f, BUFFER_ALIGNMENT = 1024 };
 
 typedef struct buffer {
     void *allocation;
@@ -19,9 +17,6 @@ typedef struct buffer {
 
 /* Device memory with any contents; free it with cudaFree(). what names it in messages. */
 void *device_memory(size_t bytes, const char *what);
-
-/* Copies to device memory. When it returns, the copy has arrived, for all streams. */
-void device_upload(void *to, const void *from, size_t bytes);
 
 /* Device memory that a buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
@@ -38,8 +33,9 @@ void buffer_destroy(const buffer *buffer);
 /* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream. */
 void buffer_poison(const buffer *buffer, struct CUstream_st *stream);
 
-/* Copy the first `bytes` bytes of the payload from the host, or to it. Call them when no kernel
- * runs that uses it: a copy does not wait for a non-blocking stream. */
+/* Copy the first `bytes` bytes of the payload from the host, or to it; when they return, the copy
+ * has arrived, for all streams. Call them when no kernel runs that uses it: a copy does not wait
+ * for a non-blocking stream. */
 void buffer_upload(const buffer *buffer, const void *from, size_t bytes);
 void buffer_download(const buffer *buffer, void *to, size_t bytes);
 

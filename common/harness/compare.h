@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/number.h"
+#include "formats/number.h"
 
 enum check_kind {
     CHECK_EXACT,   /* bit for bit; the reference is a number that fp32 holds */
     CHECK_BOUNDED, /* within the rounding bound of its own dot product */
-    CHECK_WORDS    /* bit for bit, of words that were moved; see check.h */
+    CHECK_WORDS    /* bit for bit, of words that were moved; see elements.h */
 };
 
 /* fp16 sums are rounded to fp16 once per this many products, or less often: tensor cores add up
@@ -31,14 +31,14 @@ typedef struct expected {
     double value;    /* the exact result */
     float magnitude; /* the sum of all |a||b|; with C: times |alpha|, and |beta||c| added */
     float partials;  /* the sum of |partial sum| after every FP16_SUM_GROUP products, in the order
-                      * of k; 0 with fp32 sums. Of e4m3 how much the tensor cores may cut off */
+                      * of k; unused with fp32 sums. Of e4m3 how much tensor cores may cut off */
     float modelled;  /* of e4m3: what tensor cores give that add as e4m3.h says */
 } expected;
 
 typedef struct comparison {
     bool right;
-    double allowed;          /* the largest |output - reference| that passes */
-    double error_over_bound; /* 0 for an exact match, infinite if nothing can pass */
+    double expected, allowed; /* an output is right if it is at most this far from that */
+    double error_over_bound;  /* 0 for an exact match, infinite if nothing can pass */
 } comparison;
 
 /* How far rounding to the format may move a number of that size. bf16 numbers that are not normal
@@ -74,33 +74,35 @@ HOST_DEVICE static inline double error_bound(const rounding *rounding, const exp
     return rounding_error(rounding->output, fabs(expected->value) + sum_error) + sum_error;
 }
 
-/* A NaN or an infinity never passes, not even if the bound is itself infinite; nor does a sum of
- * e4m3 in a known order that is not the model's. */
-HOST_DEVICE static inline comparison compare_bounded(const rounding *rounding, float output,
-                                                     const expected *expected) {
-    comparison result;
-    const double error = fabs((double)output - expected->value);
-    result.allowed = error_bound(rounding, expected);
-    result.right =
-        number_is_finite(output) && error <= result.allowed &&
-        (!rounding->modelled || output == number_round(rounding->output, expected->modelled));
-    result.error_over_bound = error == 0 ? 0 : error / result.allowed;
-    if (!number_is_finite(output) || !(result.error_over_bound >= 0)) {
-        result.error_over_bound = HUGE_VAL;
-    }
-    return result;
-}
-
 /* expected: a number that reaches the final rounding without error. A zero passes with either
  * sign: a kernel that starts from the first product instead of from +0 may keep the -0 of 0 times
  * a negative number, and both are the same number. */
 HOST_DEVICE static inline comparison compare_exact(const rounding *rounding, float output,
                                                    const expected *expected) {
-    comparison result;
     const float rounded = number_round(rounding->output, (float)expected->value);
-    result.right = number_is_finite(output) && output == rounded;
-    result.allowed = 0;
-    result.error_over_bound = result.right ? 0 : HUGE_VAL;
+    const bool right = number_is_finite(output) && output == rounded;
+    comparison result = {right, (double)rounded, 0, right ? 0 : HUGE_VAL};
+    return result;
+}
+
+/* A NaN or an infinity never passes, not even if the bound is itself infinite; nor does a sum of
+ * e4m3 in a known order that is not the model's. */
+HOST_DEVICE static inline comparison compare_bounded(const rounding *rounding, float output,
+                                                     const expected *expected) {
+    const double allowed = error_bound(rounding, expected);
+    const double error = fabs((double)output - expected->value);
+    const bool within = number_is_finite(output) && error <= allowed;
+    const double share = error == 0 ? 0 : error / allowed;
+    const float modelled = number_round(rounding->output, expected->modelled);
+    comparison result = {within, expected->value, allowed, HUGE_VAL};
+    if (number_is_finite(output) && share >= 0) {
+        result.error_over_bound = share;
+    }
+    if (within && rounding->modelled && output != modelled) {
+        result.right = false;
+        result.expected = (double)modelled;
+        result.allowed = 0;
+    }
     return result;
 }
 

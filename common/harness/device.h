@@ -20,6 +20,8 @@ enum clock_limit {
     CLOCK_LIMITS
 };
 
+enum { MOST_OTHERS = 8 };
+
 typedef struct device_info {
     bool emulated; /* then most of what follows is unknown: 0, NAN or empty */
     char name[256];
@@ -33,7 +35,8 @@ typedef struct device_info {
         memory_bytes_per_second; /* that its clock and the width of its bus allow; NAN if unknown */
     double power_limit_watts;    /* NAN if unknown */
     double default_power_watts;  /* the limit that this kind of card is sold with; NAN if unknown */
-    int others;                  /* processes that computed on it when it was taken, if known */
+    int others;                  /* processes that computed on it when it was taken, if known: */
+    char other[MOST_OTHERS][48]; /* "4711 python3" */
     bool draws;                  /* a display waits for it: the driver ends long kernels */
     bool under_windows;          /* WSL */
     char driver[80];             /* "580.65.06", empty if unknown */

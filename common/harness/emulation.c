@@ -5,10 +5,9 @@
 /* 786432 as "786.4 kB". */
 static const char *format_bytes(uint64_t bytes, char *text, size_t size) {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
-    enum { LARGEST_UNIT = sizeof units / sizeof *units - 1 };
     double value = (double)bytes;
     int unit = 0;
-    for (; value >= 1000 && unit < LARGEST_UNIT; ++unit) {
+    for (; value >= 1000 && unit < 4; ++unit) {
         value /= 1000;
     }
     snprintf(text, size, "%.4g %s", value, units[unit]);
@@ -16,16 +15,6 @@ static const char *format_bytes(uint64_t bytes, char *text, size_t size) {
 }
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
-static void print_launch(FILE *out, const emulation *emulation) {
-    const emulator_counts *c = &emulation->counts;
-    fprintf(out, "launch     %" PRIu64 " CTA%s", c->ctas, plural(c->ctas));
-    if (c->clusters < c->ctas) {
-        fprintf(out, " in %" PRIu64 " cluster%s", c->clusters, plural(c->clusters));
-    }
-    fprintf(out, ", %" PRIu64 " threads; counted under the policy %s\n", c->threads,
-            emulation->order);
-}
 
 /* What was moved, by all that moved something: "3.1 MB by TMA in 40 loads, 2 kB by threads". */
 static void print_moved(FILE *out, const char *label, const emulator_counts *c, bool read) {
@@ -43,67 +32,35 @@ static void print_moved(FILE *out, const char *label, const emulator_counts *c, 
              plural(count));
     fprintf(out, "%-11s", label);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        if (parts[i].bytes > 0) {
-            fprintf(out, "%s%s by %s", between, format_bytes(parts[i].bytes, text, sizeof text),
-                    parts[i].how);
-            between = ", ";
-        }
+        print_if(out, parts[i].bytes > 0, "%s%s by %s", between,
+                 format_bytes(parts[i].bytes, text, sizeof text), parts[i].how);
+        between = parts[i].bytes > 0 ? ", " : between;
     }
-    if (read && c->multicast_bytes > 0) {
-        fprintf(out, "; multicast brought %s more to other CTAs",
-                format_bytes(c->multicast_bytes, text, sizeof text));
-    }
-    fputs(*between == '\0' ? "nothing counted\n" : "\n", out);
-}
-
-static void print_work(FILE *out, const emulator_counts *c) {
-    if (c->wgmmas + c->mmas > 0) {
-        fprintf(out, "tensor     %" PRIu64 " %s instructions, %" PRIu64 " multiply-adds\n",
-                c->wgmmas > 0 ? c->wgmmas : c->mmas, c->wgmmas > 0 ? "wgmma" : "mma",
-                c->multiply_adds);
-    } else {
-        fputs("tensor     not used\n", out);
-    }
-    fprintf(out,
-            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked, with %" PRIu64
-            " arrivals; %" PRIu64 " at other barriers, %" PRIu64 " blocked\n",
-            c->mbarrier_waits, c->mbarrier_waits_blocked, c->mbarrier_arrivals, c->barrier_waits,
-            c->barrier_waits_blocked);
-    if (c->ring_slots > 0) {
-        fprintf(out,
-                "ring       the loads ran at most %" PRIu64 " of %" PRIu64
-                " stage%s ahead, %.1f on average\n",
-                c->ring_ahead_most, c->ring_slots, plural(c->ring_slots), c->ring_ahead_mean);
-    }
+    print_if(out, *between == '\0', "nothing counted");
+    print_if(out, read && c->multicast_bytes > 0, "; multicast brought %s more to other CTAs",
+             format_bytes(c->multicast_bytes, text, sizeof text));
+    fputc('\n', out);
 }
 
 static uint64_t extra_wavefronts(const emulator_access_site *site) {
     return site->wavefronts - site->ideal;
 }
 
-static size_t count_conflicts(const emulation *emulation) {
-    size_t count = 0;
-    while (count < emulation->sites && extra_wavefronts(&emulation->site[count]) > 0) {
-        ++count;
-    }
-    return count;
-}
-
+/* The lines with conflicts are the first. */
 static void print_conflicts(FILE *out, const emulation *emulation) {
-    const size_t conflicts = count_conflicts(emulation);
     const size_t sites = emulation->sites;
-    if (sites == 0) {
-        fputs("banks      no plain loads or stores of shared memory\n", out);
-        return;
+    size_t conflicts = 0;
+    while (conflicts < sites && extra_wavefronts(&emulation->site[conflicts]) > 0) {
+        ++conflicts;
     }
-    if (conflicts == 0) {
-        fprintf(out, "banks      no conflict in the %zu line%s that access%s shared memory\n",
-                sites, plural(sites), sites == 1 ? "es" : "");
-        return;
-    }
-    fprintf(out, "banks      conflicts in %zu of the %zu line%s that access shared memory:\n",
-            conflicts, sites, plural(sites));
-    fputs("           ways  wavefronts  of them extra  access  line\n", out);
+    print_if(out, sites == 0, "banks      no plain loads or stores of shared memory\n");
+    print_if(out, sites > 0 && conflicts == 0,
+             "banks      no conflict in the %zu line%s that access%s shared memory\n", sites,
+             plural(sites), sites == 1 ? "es" : "");
+    print_if(out, conflicts > 0,
+             "banks      conflicts in %zu of the %zu line%s that access shared memory:\n"
+             "           ways  wavefronts  of them extra  access  line\n",
+             conflicts, sites, plural(sites));
     for (size_t i = 0; i < conflicts; ++i) {
         const emulator_access_site *site = &emulation->site[i];
         fprintf(out, "           %4d  %10" PRIu64 "  %13" PRIu64 "  %-6s  %s:%d\n",
@@ -113,67 +70,62 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
 }
 
 void emulation_print(FILE *out, const emulation *emulation) {
-    print_launch(out, emulation);
-    print_moved(out, "read", &emulation->counts, true);
-    print_moved(out, "written", &emulation->counts, false);
-    print_work(out, &emulation->counts);
+    const emulator_counts *c = &emulation->counts;
+    fprintf(out, "launch     %" PRIu64 " CTA%s", c->ctas, plural(c->ctas));
+    print_if(out, c->clusters < c->ctas, " in %" PRIu64 " cluster%s", c->clusters,
+             plural(c->clusters));
+    fprintf(out, ", %" PRIu64 " threads; counted under the policy %s\n", c->threads,
+            emulation->order);
+    print_moved(out, "read", c, true);
+    print_moved(out, "written", c, false);
+    print_if(out, c->wgmmas + c->mmas == 0, "tensor     not used\n");
+    print_if(out, c->wgmmas + c->mmas > 0,
+             "tensor     %" PRIu64 " %s instructions, %" PRIu64 " multiply-adds\n",
+             c->wgmmas > 0 ? c->wgmmas : c->mmas, c->wgmmas > 0 ? "wgmma" : "mma",
+             c->multiply_adds);
+    fprintf(out,
+            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked, with %" PRIu64
+            " arrivals; %" PRIu64 " at other barriers, %" PRIu64 " blocked\n",
+            c->mbarrier_waits, c->mbarrier_waits_blocked, c->mbarrier_arrivals, c->barrier_waits,
+            c->barrier_waits_blocked);
+    print_if(out, c->ring_slots > 0,
+             "ring       the loads ran at most %" PRIu64 " of %" PRIu64
+             " stage%s ahead, %.1f on average\n",
+             c->ring_ahead_most, c->ring_slots, plural(c->ring_slots), c->ring_ahead_mean);
     print_conflicts(out, emulation);
 }
 
 static void write_counts(json *json, const emulator_counts *c) {
-    const struct {
-        const char *key;
-        uint64_t value;
-    } counts[] = {{"ctas", c->ctas},
-                  {"clusters", c->clusters},
-                  {"threads", c->threads},
-                  {"global_read_bytes", c->global_read_bytes},
-                  {"global_written_bytes", c->global_written_bytes},
-                  {"tma_read_bytes", c->tma_read_bytes},
-                  {"tma_written_bytes", c->tma_written_bytes},
-                  {"tma_loads", c->tma_loads},
-                  {"tma_stores", c->tma_stores},
-                  {"multicast_bytes", c->multicast_bytes},
-                  {"copied_bytes", c->copied_bytes},
-                  {"wgmmas", c->wgmmas},
-                  {"mmas", c->mmas},
-                  {"multiply_adds", c->multiply_adds},
-                  {"mbarrier_arrivals", c->mbarrier_arrivals},
-                  {"mbarrier_waits", c->mbarrier_waits},
-                  {"mbarrier_waits_blocked", c->mbarrier_waits_blocked},
-                  {"barrier_waits", c->barrier_waits},
-                  {"barrier_waits_blocked", c->barrier_waits_blocked},
-                  {"ring_slots", c->ring_slots},
-                  {"ring_ahead_most", c->ring_ahead_most}};
-    json_object_begin(json, "counts");
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        json_unsigned(json, counts[i].key, counts[i].value);
-    }
-    json_double(json, "ring_ahead_mean", c->ring_ahead_mean);
-    json_object_end(json);
+#define COUNT(name) json_integer(json, #name, c->name)
+    json_open(json, "counts", '{');
+    COUNT(ctas), COUNT(clusters), COUNT(threads);
+    COUNT(global_read_bytes), COUNT(global_written_bytes);
+    COUNT(tma_read_bytes), COUNT(tma_written_bytes), COUNT(tma_loads), COUNT(tma_stores);
+    COUNT(multicast_bytes), COUNT(copied_bytes);
+    COUNT(wgmmas), COUNT(mmas), COUNT(multiply_adds);
+    COUNT(mbarrier_arrivals), COUNT(mbarrier_waits), COUNT(mbarrier_waits_blocked);
+    COUNT(barrier_waits), COUNT(barrier_waits_blocked);
+    COUNT(ring_slots), COUNT(ring_ahead_most);
+    json_number(json, "ring_ahead_mean", c->ring_ahead_mean, 7);
+    json_close(json, '}');
 }
 
-static void write_site(json *json, const emulator_access_site *site) {
-    json_object_begin(json, NULL);
-    json_string(json, "file", site->file);
-    json_unsigned(json, "line", (uint64_t)site->line);
-    json_string(json, "access", site->is_write ? "write" : "read");
-    json_unsigned(json, "bytes", (uint64_t)site->bytes);
-    json_unsigned(json, "instructions", site->instructions);
-    json_unsigned(json, "wavefronts", site->wavefronts);
-    json_unsigned(json, "extra_wavefronts", extra_wavefronts(site));
-    json_unsigned(json, "worst_ways", (uint64_t)site->worst_ways);
-    json_object_end(json);
-}
-
-void emulation_write_json(json *json, const emulation *emulation) {
-    json_object_begin(json, "emulator");
-    json_string(json, "counted_policy", emulation->order);
+void emulation_write(json *json, const emulation *emulation) {
+    json_text(json, "counted_policy", emulation->order);
     write_counts(json, &emulation->counts);
-    json_array_begin(json, "shared_memory_accesses");
-    for (size_t i = 0; i < emulation->sites; ++i) {
-        write_site(json, &emulation->site[i]);
+    json_open(json, "shared_memory_accesses", '[');
+    for (const emulator_access_site *site = emulation->site;
+         site < emulation->site + emulation->sites; ++site) {
+        json_open(json, NULL, '{');
+        json_text(json, "file", site->file);
+        json_integer(json, "line", (uint64_t)site->line);
+        json_text(json, "access", site->is_write ? "write" : "read");
+        json_integer(json, "bytes", (uint64_t)site->bytes);
+        json_integer(json, "instructions", site->instructions);
+        json_integer(json, "wavefronts", site->wavefronts);
+        json_integer(json, "extra_wavefronts", extra_wavefronts(site));
+        json_integer(json, "worst_ways", (uint64_t)site->worst_ways);
+        json_close(json, '}');
     }
-    json_array_end(json);
-    json_object_end(json);
+    json_close(json, ']');
 }

@@ -1,6 +1,6 @@
 /* The machine, GPU or emulator, that a rung's program is linked for. The files of gpu/ and of
- * emulated/ are two implementations of this header and of device.h, operands.h, reference.h,
- * check.h and second_opinion.h; all others are the same in both programs. A traced rung's program
+ * emulated/ are two implementations of this header and of what device.h, operands.h, reference.h
+ * and check.h leave to a machine; all others are the same in both programs. A traced rung's program
  * has trace/measure.c in place of the machine's own measure.c. */
 #pragma once
 
@@ -40,9 +40,7 @@ size_t machine_trials(const step *step, int sms, const options *options,
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 
-/* Measures a step whose result is right: times on a GPU, unless the options
- * exclude them; counts on the emulator; the events of one CTA in a program that traces. They go
- * into the report, unless the verification has found a mistake by then, and stay until the next
- * call. */
-void machine_measure(workload *workload, const options *options, verification *verification,
-                     report *report);
+/* Measures a step whose result is right: times on a GPU, unless the options exclude them; counts on
+ * the emulator; the events of one CTA in a program that traces. They go into the report, unless the
+ * verification has found a mistake by then, and stay until the next call. */
+void machine_measure(workload *workload, verification *verification, report *report);

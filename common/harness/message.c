@@ -107,30 +107,26 @@ static bool silent = false;
 void progress_silence(void) { silent = true; }
 
 void progress_begin(progress *progress, const char *what) {
-    progress->what = what;
-    progress->start = monotonic_seconds();
-    progress->last_shown = progress->start;
-    progress->shown = false;
+    const double now = monotonic_seconds();
+    *progress = (struct progress){.what = what, .start = now, .last_shown = now};
 }
 
 void progress_update(progress *progress, double fraction_done) {
     const double now = monotonic_seconds();
     const double elapsed = now - progress->start;
+    const double left = elapsed * (1 - fraction_done) / fraction_done;
+    const bool terminal = isatty(STDERR_FILENO);
     if (silent || fraction_done <= 0 || fraction_done >= 1) {
         return;
     }
-    const double left = elapsed * (1 - fraction_done) / fraction_done;
-    if (isatty(STDERR_FILENO)) {
-        if (now - progress->last_shown >= REDRAW_SECONDS) {
-            fflush(stdout);
-            /* The cursor goes back: what else is printed starts at the line's beginning. */
-            fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K\r", progress->what,
-                    100 * fraction_done, left);
-            fflush(stderr);
-            progress->last_shown = now;
-            progress->shown = true;
-        }
-    } else if (!progress->shown && elapsed >= QUIET_SECONDS && left >= 1) {
+    if (terminal && now - progress->last_shown >= REDRAW_SECONDS) {
+        fflush(stdout);
+        /* The cursor goes back: what else is printed starts at the line's beginning. */
+        fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K\r", progress->what, 100 * fraction_done,
+                left);
+        progress->last_shown = now;
+        progress->shown = true;
+    } else if (!terminal && !progress->shown && elapsed >= QUIET_SECONDS && left >= 1) {
         message("%s: about %.0f s left", progress->what, left);
         progress->shown = true;
     }

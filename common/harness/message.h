@@ -53,15 +53,13 @@ bool interrupted(void);
 void interrupt_release(void);
 
 /* A phase of known length. On a terminal it shows a line that is rewritten in place, with the time
- * left; otherwise one plain line, and only if the phase takes more than two seconds. */
+ * left; otherwise one plain line, and only if the phase takes more than two seconds. `what` names
+ * it, and must outlive it. */
 typedef struct progress {
     const char *what;
-    double start;
-    double last_shown;
+    double start, last_shown;
     bool shown;
 } progress;
-
-/* Starts a phase. what names it, and must outlive it. */
 void progress_begin(progress *progress, const char *what);
 
 /* Shows how much of the phase is done, 0 to 1. Call it as often as you like: it prints rarely. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/number.h"
+#include "formats/number.h"
 #include "step.h"
 
 enum inputs {
@@ -20,12 +20,11 @@ enum inputs {
     INPUTS_POWERS  /* of scales in the exact check: 0.5, 1 or 2 */
 };
 
-/* A, B and C, the places that are checked, and the places where a sparse operand is not zero are
- * drawn from different streams. */
+/* A, B and C, and the places where a sparse operand is not zero, are drawn from different streams.
+ */
 enum random_stream {
     RANDOM_STREAM_A = 1,
     RANDOM_STREAM_B = 2,
-    RANDOM_STREAM_SAMPLE = 3,
     RANDOM_STREAM_C = 4,
     RANDOM_STREAM_PLACES = 5,
     RANDOM_STREAM_SCALES = 6 /* of A; those of B are the next */

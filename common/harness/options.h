@@ -10,35 +10,41 @@
 #include "step.h"
 
 enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_CALL, PROTOCOL_NONE };
-enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 enum { MIDDLE_CTA = -1 };
 /* Of cuBLASLt's algorithms; one is a cublasLtMatmulAlgo_t in hexadecimal digits: cuBLASLt of the
  * same version takes it back. */
 enum { MOST_HEURISTICS = 64, ALGORITHM_DIGITS = 128 };
 
-/* What differs between the command lines of the two machines. */
+/* What a program has, and an option may need. */
+enum {
+    HAS_TIMES = 1,     /* it measures times */
+    HAS_CUBLASLT = 2,  /* beside it */
+    HAS_DEVICES = 4,   /* to choose from */
+    HAS_POLICIES = 8,  /* for the order of events */
+    HAS_TRACE = 16,    /* it traces one launch, and nothing is timed or counted */
+    HAS_KERNELS = 32,  /* to choose among */
+    HAS_K = 64,        /* it multiplies; else it moves words */
+    HAS_SCALARS = 128, /* alpha and beta */
+};
+
+/* What differs between the command lines of programs. */
 typedef struct option_rules {
-    bool emulated;               /* true: nothing is timed, and there is no GPU to choose */
+    unsigned has;
     int m, n, k;                 /* the shape if none is given; k is 0 if there is none */
-    bool takes_scalars;          /* the step's computation has alpha and beta */
-    bool moves;                  /* it moves words: there is no k, and all of them are checked */
-    bool traces;                 /* one launch is traced, and nothing is timed or counted */
     int kernels;                 /* that the step chooses among; 0: it does not choose */
-    const char *const *policies; /* names that --policy takes besides "all", NULL after the last;
-                                  * NULL where there is no such option */
+    const char *const *policies; /* names that --policy takes besides "all", NULL after the last */
 } option_rules;
 
 typedef struct options {
     int m, n, k;       /* in elements; k is 0 if there is none */
-    float alpha, beta; /* 1 and 1 if they are not given; meaningless without takes_scalars */
+    float alpha, beta; /* 1 and 1 if they are not given; meaningless without HAS_SCALARS */
     enum inputs inputs;
     uint64_t seed;
     enum protocol protocol;
     bool ungated; /* bursts without their gate: the test of the gate's control; no argument sets it
                    */
     int rounds;
-    int turn; /* which contender begins the first round, counted round the list */
-    enum check_extent check;
+    int turn;        /* which contender begins the first round, counted round the list */
     int heuristics;  /* of cuBLASLt's, how many to time to find the best; 0: none is timed */
     bool enumerates; /* then also every configuration of its algorithms that takes the shape */
     const char *algorithm; /* one alone: its ALGORITHM_DIGITS; NULL: none; points into argv */
@@ -47,6 +53,7 @@ typedef struct options {
     int device;
     const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
     int kernel;         /* the one to take, from 1 on; 0: the step chooses */
+    bool every_kernel;  /* each is timed beside the choice */
     bool explain;       /* print why, and run nothing */
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */
@@ -65,7 +72,6 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *opt
 /* Prints what the program is, its options and their defaults, and the shapes the step takes. */
 void options_print_help(FILE *out, const step *step, const option_rules *rules);
 
-/* The words that --inputs, --protocol and --check take. */
+/* The words that --inputs and --protocol take. */
 const char *inputs_name(enum inputs inputs);
 const char *protocol_name(enum protocol protocol);
-const char *check_extent_name(enum check_extent check);

@@ -11,8 +11,7 @@ static int by_seconds(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* Keeps the faster half, at least `most`, and the numbers below `always`. Returns how many. */
-static int keep_fastest(ranked *all, int count, int most, int always) {
+int ranked_sort(ranked *all, int count) {
     int good = 0;
     for (int i = 0; i < count; ++i) {
         if (all[i].seconds > 0) { /* launched, and not NAN */
@@ -20,17 +19,10 @@ static int keep_fastest(ranked *all, int count, int most, int always) {
         }
     }
     qsort(all, (size_t)good, sizeof *all, by_seconds);
-    const int half = good / 2 > most ? good / 2 : most;
-    int kept = 0;
-    for (int i = 0; i < good; ++i) {
-        if (i < half || all[i].number < always) {
-            all[kept++] = all[i];
-        }
-    }
-    return kept;
+    return good;
 }
 
-int rank_by_halving(ranked *all, int count, int most, int always,
+int rank_by_halving(ranked *all, int count, int most,
                     double (*launch)(void *context, int number, bool first), void *context,
                     int *launched) {
     const double expected = 2.0 * count; /* launches, if half of them go each time */
@@ -39,7 +31,7 @@ int rank_by_halving(ranked *all, int count, int most, int always,
     progress_begin(&progress, "ranking (Ctrl-C ends the ranking)");
     interrupt_catch();
     *launched = 0;
-    for (bool backwards = false; count > most + always && !interrupted(); backwards = !backwards) {
+    for (bool backwards = false; count > most && !interrupted(); backwards = !backwards) {
         for (int i = 0; i < count && !interrupted(); ++i) {
             ranked *next = &all[backwards ? count - 1 - i : i];
             const bool first = next->seconds == 0;
@@ -48,7 +40,9 @@ int rank_by_halving(ranked *all, int count, int most, int always,
             next->seconds = first ? seconds : fmin(next->seconds, seconds);
             progress_update(&progress, fmin(1, ++done / expected));
         }
-        count = keep_fastest(all, count, most, always);
+        const int good = ranked_sort(all, count);
+        const int half = good / 2 > most ? good / 2 : most;
+        count = good < half ? good : half;
     }
     interrupt_release();
     progress_hide(&progress);

@@ -16,27 +16,10 @@ extern "C" {
 typedef struct reference {
     arithmetic arithmetic;
     int m, n, k;
-    size_t rows, columns; /* of D */
-    size_t count;         /* elements: rows * columns, or SAMPLE_COUNT */
-    double *values;       /* [count] in device memory: the exact results */
-    float *magnitudes;    /* [count] in device memory, rounded up: see expected in compare.h */
-    float *partials;      /* the same; NULL with fp32 sums */
-    float *modelled;      /* the same; NULL without scales */
-    uint32_t *words;      /* [count] in device memory: the words of a computation that moves, which
-                           * has nothing of the above */
-    uint64_t
-        *positions; /* [count] in device memory: row * columns + column; NULL if all are there */
+    size_t rows, columns, count; /* of D, and its elements */
+    expected *elements;          /* [count] in device memory; NULL where words are moved */
+    uint32_t *words;             /* the same; NULL where there are elements */
 } reference;
-
-/* Element i, where the device's memory can be read. */
-HOST_DEVICE static inline expected reference_element(const reference *reference, size_t i) {
-    expected result;
-    result.value = reference->values[i];
-    result.magnitude = reference->magnitudes[i];
-    result.partials = reference->partials == NULL ? 0 : reference->partials[i];
-    result.modelled = reference->modelled == NULL ? 0 : reference->modelled[i];
-    return result;
-}
 
 /* What alpha, beta and C make of a sum of products: its value and its sum of magnitudes. The BLAS
  * rule: what is multiplied by 0 is not read, even if it is NaN. position is C's element. */
@@ -56,22 +39,16 @@ HOST_DEVICE static inline void reference_epilogue(const problem *problem, size_t
 /* The scale of A's element (row, j); 1 without scales. */
 HOST_DEVICE static inline float scale_of_a(const arithmetic *arithmetic, const problem *problem,
                                            size_t row, size_t j) {
-    return !arithmetic->scaled
-               ? 1
-               : problem
-                     ->scale_a[arithmetic->block_scales ? j / SCALE_BLOCK * (size_t)problem->m + row
-                                                        : 0];
+    const size_t at = arithmetic->block_scales ? j / SCALE_BLOCK * (size_t)problem->m + row : 0;
+    return arithmetic->scaled ? problem->scale_a[at] : 1;
 }
 
 /* Of B's element (column, j). */
 HOST_DEVICE static inline float scale_of_b(const arithmetic *arithmetic, const problem *problem,
                                            size_t column, size_t j) {
-    return !arithmetic->scaled
-               ? 1
-               : problem->scale_b[arithmetic->block_scales
-                                      ? column / SCALE_BLOCK * scale_columns(problem->k) +
-                                            j / SCALE_BLOCK
-                                      : 0];
+    const size_t row = column / SCALE_BLOCK * scale_columns(problem->k);
+    const size_t at = arithmetic->block_scales ? row + j / SCALE_BLOCK : 0;
+    return arithmetic->scaled ? problem->scale_b[at] : 1;
 }
 
 /* Of the product of both. */
@@ -207,21 +184,11 @@ HOST_DEVICE static inline uint32_t reference_word(const reference *reference,
     return a[column * reference->rows + row]; /* A has as many columns as D has rows */
 }
 
-/* Which elements of a large output --check sample compares. */
-enum { SAMPLE_RANDOM = 65536, SAMPLE_PER_EDGE = 1024, SAMPLE_CORNERS = 4, SAMPLE_EDGES = 4 };
-enum { SAMPLE_COUNT = SAMPLE_RANDOM + SAMPLE_CORNERS + SAMPLE_EDGES * SAMPLE_PER_EDGE };
-
-/* Fills positions with row * n + column of SAMPLE_COUNT elements of an [m][n] output: its corners,
- * places spread over its first and last rows and columns, and random ones. Small outputs get some
- * of them twice. */
-void sample_positions(int m, int n, uint64_t positions[SAMPLE_COUNT]);
-
 /* Bytes of device memory that a reference takes. */
-double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled);
+double reference_bytes(const arithmetic *arithmetic, int m, int n);
 
-/* The memory for the reference of D, of all elements or of the sample; words that are moved are
- * never sampled. */
-reference reference_create(const arithmetic *arithmetic, int m, int n, int k, bool sampled);
+/* The memory for the reference of D. */
+reference reference_create(const arithmetic *arithmetic, int m, int n, int k);
 void reference_destroy(const reference *reference);
 
 /* Computes it from the problem's operands in device memory; returns when it is done. */
@@ -235,11 +202,7 @@ void reference_compute(const reference *reference, const problem *problem,
 
 typedef struct second_opinion second_opinion;
 
-/* What the contender (not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
- * this machine has none of the kind. */
-const char *second_opinion_name(const step *step, int contender);
-
-/* It must have a name. */
+/* Starts what computes as the contender of that role does (not CONTENDER_STEP). */
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream);
 /* Whether it can compute the problem at all. cuBLASLt has no block scales for some shapes. */
 bool second_opinion_takes(second_opinion *opinion, const problem *problem);

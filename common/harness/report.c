@@ -1,31 +1,42 @@
-/* The printed lines; report_json.c writes the file. */
 #include "harness/report.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
 
-#include "harness/arithmetic.h"
+#include "harness/message.h"
 
-static const char *or_unknown(const char *text) { return text[0] != '\0' ? text : "unknown"; }
+/* From the generated build/commit.c. */
+extern const char gemm_ladder_commit[];
 
-/* What makes times of this GPU uncertain, a line each. */
-static void print_conditions(FILE *out, const device_info *gpu) {
-    if (gpu->others > 0) {
-        fprintf(out, "in use     by %d other process%s: its times mean little\n", gpu->others,
-                gpu->others == 1 ? "" : "es");
+enum { SECONDS_DIGITS = 9, DIGITS = 7 };
+
+/* What is known of a timed contender beside its samples. A row has all of it; where it is printed
+ * says the code below. */
+static const struct {
+    const char *key;
+    const char *format; /* of the printed value */
+    double scale;       /* by which it is printed */
+} FIELD[FIELDS] = {[SHARE] = {"tensor_core_share", "%.1f %%", 100},
+                   [CLOCK_GHZ] = {"sm_clock_ghz", "%.3f GHz", 1},
+                   [WATTS] = {"watts", "%.0f W", 1},
+                   [JOULES] = {"joules", "%.3g J", 1}};
+
+static timing_summary times_of(const report *report, const contender *contender) {
+    return timing_summarize(report->workload, contender, report->timing->rounds);
+}
+
+/* ---- the printed lines */
+
+void print_if(FILE *out, bool is_so, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (is_so) {
+        vfprintf(out, format, arguments);
     }
-    if (gpu->draws) {
-        fputs("display    this GPU draws a screen too: expect wider spreads\n", out);
-    }
-    if (gpu->power_limit_watts < gpu->default_power_watts) {
-        fprintf(out, "power      limited to %.0f W; such a card's default is %.0f W\n",
-                gpu->power_limit_watts, gpu->default_power_watts);
-    }
-    if (gpu->under_windows) {
-        fputs(
-            "WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n",
-            out);
-    }
+    va_end(arguments);
 }
 
 static void print_machine(FILE *out, const device_info *gpu) {
@@ -37,292 +48,262 @@ static void print_machine(FILE *out, const device_info *gpu) {
         return;
     }
     fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
-            gpu->name, gpu->sms, major, minor, or_unknown(gpu->cuda), or_unknown(gpu->cublas),
-            or_unknown(gpu->driver));
-    print_conditions(out, gpu);
-}
-
-/* Copies are for timing, so that operands are not read from the L2. */
-static void print_copies(FILE *out, const report *report) {
-    const size_t copies = report->copies;
-    fprintf(out, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)", copies,
-            copies == 1 ? "y" : "ies", (double)copies * (double)report->operand_bytes * 1e-9,
-            (double)report->device->l2_bytes * 1e-6);
-}
-
-/* How e4m3 is added up and scaled. */
-static void print_sums(FILE *out, const arithmetic *arithmetic) {
-    if (arithmetic->promotion > 0) {
-        fprintf(out, ", fp32 adds up sums of %d", arithmetic->promotion);
-    } else {
-        fprintf(out, ", the tensor cores add up all k");
+            gpu->name, gpu->sms, major, minor, gpu->cuda, gpu->cublas,
+            gpu->driver[0] != 0 ? gpu->driver : "unknown");
+    /* What makes times of this GPU uncertain. */
+    for (int i = 0; i < gpu->others; ++i) {
+        fprintf(out, "in use     by process %s: times mean little\n", gpu->other[i]);
     }
-    fprintf(out, ", a scale %s; sums hold whole numbers up to %d exactly",
-            arithmetic->block_scales ? "of each block" : "of A and one of B", E4M3_INTEGERS);
-}
-
-/* Whom this run goes on without. */
-static void print_refused(FILE *out, const report *report, const arithmetic *arithmetic) {
-    const char *separator = "without    ";
-    for (int who = 0; who < CONTENDERS; ++who) {
-        if (has_contender(report->refused, who)) {
-            fprintf(out, "%s%s", separator, report->names[who]);
-            separator = ", ";
-        }
-    }
-    fprintf(out, ": cuBLASLt does not take this shape with a scale %s\n",
-            arithmetic->block_scales ? "of each block" : "of A and one of B");
+    print_if(out, gpu->draws, "display    this GPU draws a screen too: expect wider spreads\n");
+    print_if(out, gpu->power_limit_watts < gpu->default_power_watts,
+             "power      limited to %.0f W; such a card's default is %.0f W\n",
+             gpu->power_limit_watts, gpu->default_power_watts);
+    print_if(
+        out, gpu->under_windows,
+        "WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n");
 }
 
 void report_print_setup(FILE *out, const report *report) {
-    const options *o = report->options;
-    const arithmetic arithmetic = arithmetic_of(report->step);
-    fprintf(out, "%s  %s\n", report->step->name, report->step->idea);
-    print_machine(out, report->device);
+    const workload *workload = report->workload;
+    const options *o = workload->options;
+    const device_info *gpu = &workload->device->info;
+    const arithmetic *is = &workload->arithmetic;
+    const char *scales = is->block_scales ? "of each block" : "of A and one of B";
+    fprintf(out, "%s  %s\n", workload->step->name, workload->step->idea);
+    print_machine(out, gpu);
     fprintf(out, "problem    m=%d n=%d", o->m, o->n);
-    if (!arithmetic.moves) {
-        fprintf(out, " k=%d", o->k);
-    }
-    if (arithmetic.takes_c) {
-        fprintf(out, ", alpha=%g beta=%g", (double)o->alpha, (double)o->beta);
-    }
-    if (o->kernel > 0) {
-        fprintf(out, ", kernel %d", o->kernel);
-    }
-    fprintf(out, ", %s", arithmetic.formats);
-    if (arithmetic.scaled) {
-        print_sums(out, &arithmetic);
-    } else if (!arithmetic.moves) {
-        fprintf(out, ", %s accumulate", arithmetic.fp16_sums ? "fp16" : "fp32");
-    }
+    print_if(out, !is->moves, " k=%d", o->k);
+    print_if(out, is->takes_c, ", alpha=%g beta=%g", (double)o->alpha, (double)o->beta);
+    print_if(out, o->kernel > 0, ", kernel %d", o->kernel);
+    fprintf(out, ", %s", is->formats);
+    print_if(out, !is->moves && !is->scaled, ", %s accumulate", is->fp16_sums ? "fp16" : "fp32");
+    print_if(out, is->promotion > 0, ", fp32 adds up sums of %d", is->promotion);
+    print_if(out, is->scaled && is->promotion == 0, ", the tensor cores add up all k");
+    print_if(out, is->scaled, ", a scale %s; sums hold whole numbers up to %d exactly", scales,
+             E4M3_INTEGERS);
+    fprintf(out, "\ninputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
+    /* Copies are for timing, so that operands are not read from the L2. */
+    print_if(out, !gpu->emulated, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)",
+             workload->copies, workload->copies == 1 ? "y" : "ies",
+             1e-9 * (double)workload->copies * (double)workload->operand_bytes,
+             1e-6 * (double)gpu->l2_bytes);
+    print_if(out, workload->without[0] != '\0',
+             "\nwithout    %s: cuBLASLt does not take this shape with a scale %s",
+             workload->without, scales);
     fputc('\n', out);
-    fprintf(out, "inputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
-    if (!report->device->emulated) {
-        print_copies(out, report);
-    }
-    fputc('\n', out);
-    if (report->refused != 0) {
-        print_refused(out, report, &arithmetic);
-    }
     fflush(out);
 }
 
-/* The name of a contender beside the step. */
-static const char *name_of(const report *report, int contender) {
-    return contender == CONTENDER_EARLY ? "the early launch" : report->names[contender];
-}
-
-/* Of the step beside those of whom it is compared with: what narrow sums lose. */
-static void print_errors(FILE *out, const report *report) {
-    const verification *verification = report->verification;
-    const verdict *verdicts = verification->verdicts[PHASE_TIMED];
-    const char *separator = ";";
-    fprintf(out, "error      %.3g %% of D, root mean square",
-            100 * verdicts[CONTENDER_STEP].relative_error);
-    for (int who = CONTENDER_OTHER; who < CONTENDERS; ++who) {
-        if (has_contender(verification->contenders, who)) {
-            fprintf(out, "%s %s %.3g %%", separator, name_of(report, who),
-                    100 * verdicts[who].relative_error);
-            separator = ",";
-        }
+/* What narrow sums lose: of the step beside those of whom it is compared with. */
+static void print_errors(FILE *out, const workload *workload) {
+    for (int who = 0; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        fprintf(out,
+                who == 0   ? "error      %s%.3g %% of D, root mean square"
+                : who == 1 ? "; %s %.3g %%"
+                           : ", %s %.3g %%",
+                who == 0 ? "" : contender->title,
+                100 * contender->verdicts[PHASE_TIMED].relative_error);
     }
     fputc('\n', out);
 }
 
 static void print_right(FILE *out, const report *report) {
     const verification *verification = report->verification;
-    if (report->step->computes_nothing) {
+    const workload *workload = report->workload;
+    const contender *other = workload_find(workload, CONTENDER_OTHER);
+    if (workload->step->computes_nothing) {
         fputs("unchecked  it does not compute D: only its guards are looked at, and intact\n", out);
         return;
     }
     fputs("verified   ", out);
     for (int phase = PHASE_EXACT; phase <= PHASE_TIMED; ++phase) {
-        if (verification->made[phase]) {
-            char text[256];
-            const verdict *verdict = &verification->verdicts[phase][CONTENDER_STEP];
-            verdict_format(verdict, text, sizeof text);
-            /* Where all checks are exact, only their inputs tell them apart. */
-            const enum inputs inputs = phase == PHASE_EXACT ? INPUTS_BITS : report->options->inputs;
-            fprintf(out, "%s%s%s; ", verdict->kind == CHECK_WORDS ? inputs_name(inputs) : "",
-                    verdict->kind == CHECK_WORDS ? " " : "", text);
-        }
+        const verdict *verdict = &workload->contender[0].verdicts[phase];
+        char text[256];
+        verdict_format(verdict, text, sizeof text);
+        /* Where all checks are exact, only their inputs tell them apart. */
+        print_if(out, verification->made[phase] && verdict->kind == CHECK_WORDS, "%s ",
+                 phase == PHASE_EXACT ? "bits" : inputs_name(workload->options->inputs));
+        print_if(out, verification->made[phase], "%s; ", text);
     }
-    const char *again =
-        report->trace != NULL ? "; the traced launch is right" : "; timed buffers checked again";
-    const bool beside = has_contender(verification->contenders, CONTENDER_OTHER);
-    fprintf(out, "%s%s%s%s\n", beside ? name_of(report, CONTENDER_OTHER) : "nothing beside it",
-            beside ? " agrees" : "", report->device->emulated ? "" : "; guards intact",
-            verification->made[PHASE_AFTER_TIMING] ? again : "");
-    if (arithmetic_of(report->step).scaled && verification->made[PHASE_TIMED]) {
-        print_errors(out, report);
+    fprintf(out, "%s%s%s%s\n", other != NULL ? other->title : "nothing beside it",
+            other != NULL ? " agrees" : "",
+            workload->device->info.emulated ? "" : "; guards intact",
+            !verification->made[PHASE_AFTER_TIMING] ? ""
+            : report->trace != NULL                 ? "; the traced launch is right"
+                                                    : "; timed buffers checked again");
+    if (workload->arithmetic.scaled && verification->made[PHASE_TIMED]) {
+        print_errors(out, workload);
     }
-    if (verification->orders[0] != '\0') {
-        fprintf(out, "policies   %s\n", verification->orders);
-    }
-    if (report->trials != NULL) {
-        fprintf(out, "shapes     also right, in random orders too, at %s\n", report->trials);
-    }
+    print_if(out, verification->orders[0] != '\0', "policies   %s\n", verification->orders);
+    print_if(out, report->trials != NULL, "shapes     also right, in random orders too, at %s\n",
+             report->trials);
 }
 
 static void print_wrong(FILE *out, const report *report) {
     const verification *verification = report->verification;
-    static const char *const when[PHASES] = {"", "", " (after timing)"};
-    for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
-            const verdict *verdict = &verification->verdicts[phase][who];
-            if (has_contender(verification->contenders, who) && !verdict_right(verdict)) {
-                char text[320];
-                verdict_format(verdict, text, sizeof text);
-                fprintf(out, "WRONG      %s%s%s%s\n",
-                        who == CONTENDER_STEP ? "" : name_of(report, who),
-                        who == CONTENDER_STEP ? "" : " ", text, when[phase]);
-            }
+    const workload *workload = report->workload;
+    for (int i = 0; i < PHASES * workload->contenders; ++i) {
+        const int phase = i / workload->contenders, who = i % workload->contenders;
+        const contender *contender = &workload->contender[who];
+        if (verification->made[phase] && !verdict_right(&contender->verdicts[phase])) {
+            char text[320];
+            verdict_format(&contender->verdicts[phase], text, sizeof text);
+            fprintf(out, "WRONG      %s%s%s%s\n", who == 0 ? "" : contender->title,
+                    who == 0 ? "" : " ", text,
+                    phase == PHASE_AFTER_TIMING ? " (after timing)" : "");
         }
     }
-    if (verification->unlike[0] != '\0') {
-        fprintf(out, "WRONG      %s\n", verification->unlike);
-    }
-    if (!verification->guards_intact) {
-        fprintf(out, "WRONG      %s\n", verification->guards_text);
-    }
-    if (verification->wrong_order != NULL) {
-        fprintf(out, "policy     %s\n", verification->wrong_order);
-    }
+    print_if(out, verification->unlike[0] != '\0', "WRONG      %s\n", verification->unlike);
+    print_if(out, !verification->guards_intact, "WRONG      %s\n", verification->guards_text);
+    print_if(out, verification->wrong_order != NULL, "policy     %s\n", verification->wrong_order);
 }
 
 void report_print_verification(FILE *out, const report *report) {
-    if (verification_right(report->verification)) {
-        print_right(out, report);
-    } else {
-        print_wrong(out, report);
-    }
+    const bool right = verification_right(report->verification, report->workload);
+    (right ? print_right : print_wrong)(out, report);
     fflush(out);
 }
 
-static void print_time(FILE *out, const char *label, const report *report,
-                       const timing_summary *times) {
+static void print_time(FILE *out, const report *report, const contender *contender) {
     const timing *timing = report->timing;
-    fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", label,
-            times->of[SECONDS] * 1e3, times->rate.median, arithmetic_of(report->step).family->unit,
-            times->rate.low, times->rate.high, timing->rounds, timing->rounds == 1 ? "" : "s");
-    if (timing->protocol == PROTOCOL_SUSTAINED) {
-        fputs(", sustained", out);
-    } else {
-        fprintf(out, " of %zu %s", timing->launches,
-                timing->protocol == PROTOCOL_CALL ? "calls" : "launches, burst");
-    }
-    fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
-}
-
-/* The share of the tensor cores' or the memory's peak, beside that of the peer: cuBLAS, or a plain
- * copy; NULL: nothing. */
-static void print_share(FILE *out, const report *report, const timing_summary *step,
-                        const timing_summary *peer) {
-    const bool moves = report->timing->work.bytes > 0;
-    if (!moves && !isfinite(step->of[CLOCK_GHZ])) {
-        fputs("tensor     share and clock unknown\n", out);
-        return;
-    }
-    if (report->timing->work.on_cuda_cores) {
-        fputs("tensor     -", out);
-    } else if (!isfinite(step->share)) {
-        fputs(moves ? "memory     peak unknown" : "tensor     peak unknown", out);
-    } else if (moves) {
-        fprintf(out, "memory     %.1f %% of %.0f GB/s, its peak by clock and bus width",
-                100 * step->share, 1e-9 * report->device->memory_bytes_per_second);
-    } else {
-        fprintf(out, "tensor     %.1f %% of the tensor-core peak's cycles", 100 * step->share);
-    }
-    fprintf(out, "   clock %.3f GHz", step->of[CLOCK_GHZ]);
-    if (peer == NULL) {
-        fputc('\n', out);
-        return;
-    }
-    fprintf(out, "   (%s", name_of(report, moves ? CONTENDER_COPY : CONTENDER_OTHER));
-    if (isfinite(peer->share)) {
-        fprintf(out, " %.1f %%,", 100 * peer->share);
-    }
-    fprintf(out, " %.3f GHz)\n", peer->of[CLOCK_GHZ]);
-}
-
-static void print_power(FILE *out, const char *what, const timing_summary *step, const char *other,
-                        const timing_summary *beside) {
-    if (isfinite(step->of[WATTS])) {
-        fprintf(out, "power      %.0f W, %.3g J per %s", step->of[WATTS], step->of[JOULES], what);
-        if (beside != NULL) {
-            fprintf(out, "   (%s %.0f W, %.3g J)", other, beside->of[WATTS], beside->of[JOULES]);
-        }
-        fputc('\n', out);
-    } else {
-        fputs("power      unknown: the driver's energy counter cannot be read\n", out);
-    }
+    const enum protocol protocol = report->workload->options->protocol;
+    const timing_summary times = times_of(report, contender);
+    fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", contender->label,
+            times.of[SECONDS] * 1e3, times.rate.median,
+            report->workload->arithmetic.moves ? "GB/s" : "TFLOPS", times.rate.low, times.rate.high,
+            timing->rounds, timing->rounds == 1 ? "" : "s");
+    print_if(out, protocol != PROTOCOL_SUSTAINED, " of %zu %s", timing->launches,
+             protocol == PROTOCOL_CALL ? "calls" : "launches, burst");
+    fprintf(out, "%s%s)\n", protocol == PROTOCOL_SUSTAINED ? ", sustained" : "",
+            timing->interrupted ? ", interrupted" : "");
+    print_if(out, contender->role != CONTENDER_STEP, "ratio      %.3f of %s  (%.3f to %.3f)\n",
+             times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
 
 /* Which algorithm it was, and of how many. */
 static void print_heuristics(FILE *out, const heuristics *found) {
     fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
             found->winner.name);
-    if (found->enumerated > 0) {
-        fprintf(out, "; the fastest of %d configurations%s, %d checked",
-                found->returned + found->enumerated, found->cut ? ", not all timed" : "",
-                found->finalists);
-    } else if (found->count > 0) {
-        fprintf(out, "; the fastest of %d that were timed", found->count);
+    print_if(out, found->enumerated > 0, "; the fastest of %d configurations%s, %d checked",
+             found->returned + found->enumerated, found->cut ? ", not all timed" : "",
+             found->finalists);
+    print_if(out, found->enumerated == 0 && found->count > 0, "; the fastest of %d that were timed",
+             found->count);
+    fputc('\n', out);
+}
+
+/* What the step's choice loses against the fastest of its kernels. */
+static void print_regret(FILE *out, const report *report) {
+    const workload *workload = report->workload;
+    const size_t rounds = report->timing->rounds;
+    const char *best = "";
+    int kernels = 0;
+    double least = INFINITY;
+    for (int who = 1; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        if (contender->role == CONTENDER_KERNEL) {
+            const double seconds = median(contender->of[SECONDS], rounds);
+            best = seconds < least ? contender->title : best;
+            least = fmin(least, seconds);
+            ++kernels;
+        }
+    }
+    print_if(out, kernels > 0, "regret     %.3f of the time of %s, %.4g ms, the fastest of %d\n",
+             median(workload->contender[0].of[SECONDS], rounds) / least, best, 1e3 * least,
+             kernels);
+}
+
+/* The values of two fields, with a comma between, as far as they are known; whether both are. */
+static bool print_fields(FILE *out, const timing_summary *times, enum measure first,
+                         enum measure second) {
+    const double values[] = {times->of[first], first == second ? NAN : times->of[second]};
+    print_if(out, isfinite(values[0]), FIELD[first].format, FIELD[first].scale * values[0]);
+    print_if(out, isfinite(values[0]) && isfinite(values[1]), ", ");
+    print_if(out, isfinite(values[1]), FIELD[second].format, FIELD[second].scale * values[1]);
+    return isfinite(values[0]);
+}
+
+/* The same of the one that the step is compared with first, at the line's end. */
+static void print_peers(FILE *out, const report *report, const contender *peer, enum measure first,
+                        enum measure second) {
+    if (peer != NULL) {
+        const timing_summary times = times_of(report, peer);
+        fprintf(out, "   (%s ", peer->title);
+        print_fields(out, &times, first, second);
+        fputc(')', out);
     }
     fputc('\n', out);
 }
 
-/* A contender's time, and its ratio to the step's. */
-static void print_rival(FILE *out, const report *report, const rival *rival) {
-    const timing_summary times = timing_summarize(report->timing, rival->who, report->device);
-    print_time(out, rival->label, report, &times);
-    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", times.ratio.median,
-            name_of(report, rival->who), times.ratio.low, times.ratio.high);
-    if (rival->who == CONTENDER_HEURISTIC) {
-        print_heuristics(out, &report->timing->heuristics);
+/* The share of the tensor cores' or the memory's peak. */
+static void print_share(FILE *out, const report *report, const contender *peer) {
+    const workload *workload = report->workload;
+    const timing_summary step = times_of(report, &workload->contender[0]);
+    const bool moves = workload->arithmetic.moves;
+    if (!moves && !isfinite(step.of[CLOCK_GHZ])) {
+        fputs("tensor     share and clock unknown\n", out);
+        return;
+    }
+    fputs(moves ? "memory     " : "tensor     ", out);
+    if (workload->step->on_cuda_cores) {
+        fputc('-', out);
+    } else if (!print_fields(out, &step, SHARE, SHARE)) {
+        fputs("peak unknown", out);
+    } else {
+        print_if(out, moves, " of %.0f GB/s, its peak by clock and bus width",
+                 1e-9 * workload->device->info.memory_bytes_per_second);
+        print_if(out, !moves, " of the tensor-core peak's cycles");
+    }
+    fputs("   clock ", out);
+    print_fields(out, &step, CLOCK_GHZ, CLOCK_GHZ);
+    print_peers(out, report, peer, SHARE, CLOCK_GHZ);
+}
+
+static void print_power(FILE *out, const report *report, const contender *peer) {
+    const timing_summary step = times_of(report, &report->workload->contender[0]);
+    fputs("power      ", out);
+    if (print_fields(out, &step, WATTS, JOULES)) {
+        fputs(report->workload->arithmetic.moves ? " per launch" : " per GEMM", out);
+        print_peers(out, report, peer, WATTS, JOULES);
+    } else {
+        fputs("unknown: the driver's energy counter cannot be read\n", out);
     }
 }
 
 /* The time that each took before its first call. */
-static void print_before(FILE *out, const timing *timing) {
-    const double *seconds = timing->before_seconds;
-    fprintf(out, "before     prepare %.3g ms", 1e3 * seconds[CONTENDER_STEP]);
-    if (!has_contender(timing->contenders, CONTENDER_OTHER)) {
-        fputc('\n', out);
-        return;
-    }
-    fprintf(out, "   (starting cuBLAS %.3g ms", 1e3 * seconds[CONTENDER_OTHER]);
-    if (has_contender(timing->contenders, CONTENDER_HEURISTIC) &&
-        isfinite(seconds[CONTENDER_HEURISTIC])) {
-        fprintf(out, ", cuBLASLt's search %.3g ms", 1e3 * seconds[CONTENDER_HEURISTIC]);
-    }
-    fputs(")\n", out);
+static void print_before(FILE *out, const workload *workload, const contender *peer) {
+    const contender *best = workload_find(workload, CONTENDER_HEURISTIC);
+    fprintf(out, "before     prepare %.3g ms", 1e3 * workload->contender[0].before_seconds);
+    print_if(out, peer != NULL, "   (starting cuBLAS %.3g ms",
+             peer == NULL ? 0 : 1e3 * peer->before_seconds);
+    print_if(out, best != NULL && isfinite(best->before_seconds), ", cuBLASLt's search %.3g ms",
+             best == NULL ? 0 : 1e3 * best->before_seconds);
+    fputs(peer != NULL ? ")\n" : "\n", out);
 }
 
 static void print_timing(FILE *out, const report *report) {
-    const timing *timing = report->timing;
-    const arithmetic arithmetic = arithmetic_of(report->step);
-    const family *family = arithmetic.family;
-    const timing_summary step = timing_summarize(timing, CONTENDER_STEP, report->device);
-    const bool has_peer = has_contender(timing->contenders, family->peer);
-    timing_summary summary;
-    const timing_summary *peer = has_peer ? &summary : NULL;
-    if (has_peer) {
-        summary = timing_summarize(timing, family->peer, report->device);
-    }
-    print_time(out, "time", report, &step);
-    for (const rival *rival = arithmetic.rivals; rival->who != CONTENDER_STEP; ++rival) {
-        if (has_contender(timing->contenders, rival->who)) {
-            print_rival(out, report, rival);
+    const workload *workload = report->workload;
+    const enum protocol protocol = workload->options->protocol;
+    const bool moves = workload->arithmetic.moves;
+    const contender *peer = workload_find(workload, moves ? CONTENDER_COPY : CONTENDER_OTHER);
+    for (int who = 0; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        if (contender->role != CONTENDER_KERNEL) {
+            print_time(out, report, contender);
+        }
+        if (contender->role == CONTENDER_HEURISTIC) {
+            print_heuristics(out, &report->timing->heuristics);
         }
     }
-    if (!arithmetic.moves && timing->protocol == PROTOCOL_CALL) {
-        print_before(out, timing);
+    print_regret(out, report);
+    if (!moves && protocol == PROTOCOL_CALL) {
+        print_before(out, workload, peer);
     } else {
-        print_share(out, report, &step, peer);
+        print_share(out, report, peer);
     }
-    if (timing->protocol == PROTOCOL_SUSTAINED) {
-        print_power(out, family->launch, &step, name_of(report, family->peer), peer);
+    if (protocol == PROTOCOL_SUSTAINED) {
+        print_power(out, report, peer);
     }
 }
 
@@ -337,4 +318,222 @@ void report_print_measured(FILE *out, const report *report) {
         trace_print(out, report->trace);
     }
     fflush(out);
+}
+
+/* ---- the row */
+
+static void write_gpu(json *json, const device_info *gpu) {
+    char capability[16];
+    if (gpu->emulated) {
+        json_null(json, "gpu");
+        return;
+    }
+    snprintf(capability, sizeof capability, "%d.%d", gpu->compute_capability / 10,
+             gpu->compute_capability % 10);
+    const double limit = gpu->power_limit_watts;
+    const double usual = gpu->default_power_watts;
+    json_open(json, "gpu", '{');
+    json_text(json, "name", gpu->name);
+    json_text(json, "card", gpu->card);
+    json_text(json, "compute_capability", capability);
+    json_integer(json, "sms", (size_t)gpu->sms);
+    json_integer(json, "l2_bytes", gpu->l2_bytes);
+    json_integer(json, "memory_bytes", gpu->memory_bytes);
+    json_number(json, "memory_bytes_per_second", gpu->memory_bytes_per_second, SECONDS_DIGITS);
+    json_number(json, "power_limit_watts", limit, DIGITS);
+    json_number(json, "default_power_watts", limit < usual ? usual : NAN, DIGITS);
+    json_bool(json, "draws", gpu->draws);
+    json_bool(json, "under_windows", gpu->under_windows);
+    json_text(json, "driver", gpu->driver);
+    json_text(json, "cuda", gpu->cuda);
+    json_text(json, "cublas", gpu->cublas);
+    json_close(json, '}');
+}
+
+static void write_context(json *json, const report *report) {
+    const workload *workload = report->workload;
+    const arithmetic *arithmetic = &workload->arithmetic;
+    const options *o = workload->options;
+    const bool timed = report->timing != NULL;
+    json_open(json, "context", '{');
+    write_gpu(json, &workload->device->info);
+    json_text(json, "commit", gemm_ladder_commit);
+    if (timed) {
+        json_text(json, "protocol", protocol_name(o->protocol));
+    } else {
+        json_null(json, "protocol");
+    }
+    json_open(json, "problem", '{');
+    json_text(json, "computation", arithmetic->name);
+    json_integer(json, "m", (uint64_t)o->m);
+    json_integer(json, "n", (uint64_t)o->n);
+    json_count(json, "k", (uint64_t)o->k);
+    json_text(json, "inputs", inputs_name(o->inputs));
+    json_integer(json, "seed", o->seed);
+    json_number(json, "alpha", arithmetic->takes_c ? (double)o->alpha : NAN, SECONDS_DIGITS);
+    json_number(json, "beta", arithmetic->takes_c ? (double)o->beta : NAN, SECONDS_DIGITS);
+    json_close(json, '}');
+    json_count(json, "rounds", timed ? (uint64_t)o->rounds : 0);
+    json_close(json, '}');
+}
+
+/* Of a rung that chooses: the kernel that it takes, as --kernel names it. */
+static size_t kernel_of(const workload *workload) {
+    const options *o = workload->options;
+    const problem shape = {.m = o->m, .n = o->n, .k = o->k};
+    const bool chooses = o->kernel == 0 && workload->step->kernel_of != NULL;
+    return (size_t)(chooses ? workload->step->kernel_of(&shape) + 1 : o->kernel);
+}
+
+static void write_errors(json *json, const report *report) {
+    const workload *workload = report->workload;
+    json_open(json, "errors", '{');
+    for (int who = 0; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        const verdict *verdict = &contender->verdicts[PHASE_TIMED];
+        if (verdict->kind == CHECK_BOUNDED && verdict->checked > 0 &&
+            (who == 0 || !is_step(contender->role))) {
+            json_open(json, contender->key, '{');
+            json_number(json, "bound", verdict->max_error_over_bound, DIGITS);
+            json_number(json, "relative",
+                        workload->arithmetic.scaled ? verdict->relative_error : NAN, DIGITS);
+            json_close(json, '}');
+        }
+    }
+    json_close(json, '}');
+}
+
+static void write_contender(json *json, const report *report, const contender *contender) {
+    static const char *const LIMITS[CLOCK_LIMITS] = {"power", "thermal",         "sync_boost",
+                                                     "board", "low_utilization", "reliability"};
+    const workload *workload = report->workload;
+    const timing *timing = report->timing;
+    const timing_summary times = times_of(report, contender);
+    const bool calls = workload->options->protocol == PROTOCOL_CALL;
+    json_open(json, contender->key, '{');
+    json_numbers(json, "seconds", contender->of[SECONDS], timing->rounds, SECONDS_DIGITS);
+    for (enum measure field = CLOCK_GHZ; field < FIELDS; ++field) {
+        const bool of_memory = field == SHARE && workload->arithmetic.moves;
+        json_number(json, of_memory ? "memory_share" : FIELD[field].key, times.of[field], DIGITS);
+    }
+    json_number(json, "before_seconds", calls ? contender->before_seconds : NAN, DIGITS);
+    if (workload->options->protocol == PROTOCOL_SUSTAINED &&
+        isfinite(contender->limited[LIMIT_POWER])) { /* the driver counts them */
+        json_open(json, "clock_limits", '{');
+        for (int i = 0; i < CLOCK_LIMITS; ++i) {
+            json_number(json, LIMITS[i], contender->limited[i] / (double)timing->rounds, DIGITS);
+        }
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+}
+
+static void write_heuristic(json *json, const char *key, const heuristic *heuristic) {
+    json_open(json, key, '{');
+    json_integer(json, "number", (uint64_t)heuristic->number);
+    json_text(json, "name", heuristic->name);
+    json_text(json, "algorithm", heuristic->algorithm);
+    json_number(json, "seconds", heuristic->seconds, SECONDS_DIGITS);
+    json_close(json, '}');
+}
+
+/* Which of cuBLASLt's algorithms was timed beside the step, and, if they were timed to find it, how
+ * long all of them took. */
+static void write_heuristics(json *json, const heuristics *found) {
+    json_open(json, "heuristics", '{');
+    json_integer(json, "asked", MOST_HEURISTICS);
+    json_integer(json, "returned", (uint64_t)found->returned);
+    json_count(json, "enumerated", (size_t)found->enumerated);
+    json_bool(json, "cut", found->cut);
+    json_count(json, "launched", (size_t)found->timed);
+    json_count(json, "checked", (size_t)found->finalists);
+    write_heuristic(json, "winner", &found->winner);
+    if (found->count > 0) {
+        json_open(json, "timed", '[');
+        for (int i = 0; i < found->count; ++i) {
+            write_heuristic(json, NULL, &found->tried[i]);
+        }
+        json_close(json, ']');
+    }
+    json_close(json, '}');
+}
+
+static void write_timing(json *json, const report *report) {
+    const workload *workload = report->workload;
+    const timing *timing = report->timing;
+    const contender *other = workload_find(workload, CONTENDER_OTHER);
+    json_count(json, "launches", timing->launches);
+    json_count(json, "idle_ms", timing->launches > 0 ? IDLE_MS : 0);
+    json_bool(json, "gated", timing->gated);
+    json_bool(json, "interrupted", timing->interrupted);
+    json_open(json, "timed", '{');
+    for (int who = 0; who < workload->contenders; ++who) {
+        write_contender(json, report, &workload->contender[who]);
+    }
+    json_close(json, '}');
+    if (workload->arithmetic.moves && other != NULL) {
+        json_open(json, "names", '{');
+        json_text(json, other->key, other->title);
+        json_close(json, '}');
+    }
+    if (workload_find(workload, CONTENDER_HEURISTIC) != NULL) {
+        write_heuristics(json, &timing->heuristics);
+    }
+}
+
+static void write_start(json *json, const report *report) {
+    const workload *workload = report->workload;
+    const step *step = workload->step;
+    char date[32] = "";
+    char digest[32];
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL) {
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+    /* As hexadecimal digits: readers of JSON may take a number for a double. */
+    snprintf(digest, sizeof digest, "0x%016" PRIx64, report->verification->digest);
+    json_text(json, "step", step->name);
+    json_text(json, "idea", step->idea);
+    json_text(json, "below", step->below);
+    json_text(json, "date", date);
+    write_context(json, report);
+    json_count(json, "kernel", kernel_of(workload));
+    json_bool(json, "fp16_sums", workload->arithmetic.fp16_sums);
+    json_bool(json, "computes_nothing", step->computes_nothing);
+    json_integer(json, "copies", workload->copies);
+    json_text(json, "digest", report->verification->digested ? digest : NULL);
+}
+
+void report_write(const report *report, const char *path) {
+    const device_info *gpu = &report->workload->device->info;
+    char error[512];
+    json json;
+    json_begin(&json);
+    write_start(&json, report);
+    write_errors(&json, report);
+    if (report->timing != NULL) {
+        write_timing(&json, report);
+    }
+    if (gpu->others > 0) {
+        json_open(&json, "other_processes", '[');
+        for (int i = 0; i < gpu->others; ++i) {
+            json_text(&json, NULL, gpu->other[i]);
+        }
+        json_close(&json, ']');
+    }
+    if (report->emulation != NULL) {
+        json_open(&json, "emulator", '{');
+        json_text(&json, "policies", report->verification->orders);
+        emulation_write(&json, report->emulation);
+        json_close(&json, '}');
+    }
+    if (report->trace != NULL) {
+        json_open(&json, "trace", '{');
+        trace_write(&json, report->trace);
+        json_close(&json, '}');
+    }
+    if (json_commit(&json, path, error, sizeof error) != 0) {
+        end_with(STATUS_FAILED, "--json: %s", error);
+    }
 }

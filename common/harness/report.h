@@ -1,17 +1,14 @@
-/* What a run says: the printed lines and the JSON file. */
+/* What a run says: the printed lines and its row, a line of JSON. */
 #pragma once
 
 #include <stddef.h>
 #include <stdio.h>
 
 #include "emulator/emulator.h"
-#include "harness/device.h"
 #include "harness/json.h"
-#include "harness/options.h"
 #include "harness/timing.h"
 #include "harness/trace.h"
 #include "harness/verify.h"
-#include "step.h"
 
 /* What the emulator reports of one launch, instead of times. */
 typedef struct emulation {
@@ -24,32 +21,26 @@ typedef struct emulation {
 /* Prints the counts, and a table of the lines with bank conflicts. */
 void emulation_print(FILE *out, const emulation *emulation);
 
-/* Writes all of it as the object "emulator". */
-void emulation_write_json(json *json, const emulation *emulation);
+/* Writes all of it, into an object that the caller begins and ends. */
+void emulation_write(json *json, const emulation *emulation);
 
 typedef struct report {
-    const step *step;
-    const options *options;
-    const device_info *device;
+    const workload *workload;
     const char *trials; /* the shapes that a default run has tried before; NULL: none */
-    size_t copies;
-    size_t operand_bytes;     /* A, B, C and D of one copy */
-    const char *const *names; /* [CONTENDERS] */
-    unsigned refused;         /* contender_set: those that do not take the problem */
     const verification *verification;
-    timing *timing;       /* NULL if nothing was timed */
-    emulation *emulation; /* NULL on a GPU, or if something is wrong */
-    trace *trace;         /* NULL unless the program traces, or if something is wrong */
+    const timing *timing;       /* NULL if nothing was timed */
+    const emulation *emulation; /* NULL on a GPU, or if something is wrong */
+    const trace *trace;         /* NULL unless the program traces, or if something is wrong */
 } report;
 
-/* Print the parts of the output, each as soon as it is known; the last one if something was timed.
- * */
+/* Prints if it is so. */
+void print_if(FILE *out, bool is_so, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Print the parts of the output, each as soon as it is known; the last one if something was
+ * measured. */
 void report_print_setup(FILE *out, const report *report);
 void report_print_verification(FILE *out, const report *report);
 void report_print_measured(FILE *out, const report *report);
 
-/* Writes the object "gpu" of a result; null for the emulator. */
-void report_write_gpu(json *json, const device_info *gpu);
-
-/* Writes the whole result to the path, or ends the program. */
-void report_write_json(const report *report, const char *path);
+/* Writes the row of a right result to the path, or ends the program. */
+void report_write(const report *report, const char *path);

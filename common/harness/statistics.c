@@ -67,50 +67,40 @@ double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums) {
     return NAN;
 }
 
-bool timing_fp16_sums(const timing *timing, int contender) {
-    return (contender == CONTENDER_NARROW_SUMS && !timing->work.of_8_bits) ||
-           (timing->work.fp16_sums &&
-            (contender == CONTENDER_STEP || contender == CONTENDER_EARLY));
+/* Of all SMs, for the contender's operands, which 8-bit ones are at twice the rate, and its sums.
+ */
+static double peak_flop_per_cycle(const workload *workload, const contender *contender) {
+    const arithmetic *arithmetic = &workload->arithmetic;
+    const device_info *info = &workload->device->info;
+    const bool fp16_sums = is_step(contender->role)
+                               ? arithmetic->fp16_sums
+                               : contender->role == CONTENDER_NARROW_SUMS && !arithmetic->scaled;
+    return info->sms * tensor_core_flop_per_cycle(info, fp16_sums) * (arithmetic->scaled ? 2 : 1);
 }
 
-double peak_flop_per_cycle(const timing *timing, int contender, const device_info *info) {
-    const double of_16_bits =
-        info->sms * tensor_core_flop_per_cycle(info, timing_fp16_sums(timing, contender));
-    return timing->work.of_8_bits ? 2 * of_16_bits : of_16_bits;
-}
-
-/* The share of the peak that one sample comes to. */
-static double share_of(const timing *timing, int contender, const device_info *info, double seconds,
-                       double ghz) {
-    return timing->work.bytes > 0
-               ? timing->work.bytes / seconds / info->memory_bytes_per_second
-               : timing->work.flop /
-                     (seconds * ghz * 1e9 * peak_flop_per_cycle(timing, contender, info));
-}
-
-timing_summary timing_summarize(const timing *timing, int contender, const device_info *info) {
-    double *const *of = timing->samples[contender].of;
-    const work *work = &timing->work;
-    const double units = work->bytes > 0 ? work->bytes * 1e-9 : work->flop * 1e-12;
-    const size_t rounds = timing->rounds;
-    double *rates = allocate(rounds, sizeof *rates);
-    double *shares = allocate(rounds, sizeof *shares);
-    double *ratios = allocate(rounds, sizeof *ratios);
+timing_summary timing_summarize(const workload *workload, const contender *contender,
+                                size_t rounds) {
+    const options *o = workload->options;
+    const bool moves = workload->arithmetic.moves;
+    const bool has_share = !is_step(contender->role) || !workload->step->on_cuda_cores;
+    const double work = arithmetic_work(&workload->arithmetic, o->m, o->n, o->k);
+    const double peak = moves ? workload->device->info.memory_bytes_per_second
+                              : peak_flop_per_cycle(workload, contender) * 1e9; /* and GHz */
+    double *found = allocate(3 * rounds, sizeof *found);
+    double *const rates = found, *const shares = &found[rounds], *const ratios = &found[2 * rounds];
     timing_summary result;
-    for (int i = 0; i < MEASURES; ++i) {
-        result.of[i] = median(of[i], rounds);
-    }
     for (size_t i = 0; i < rounds; ++i) {
-        rates[i] = units / of[SECONDS][i];
-        shares[i] = share_of(timing, contender, info, of[SECONDS][i], of[CLOCK_GHZ][i]);
-        ratios[i] = of[SECONDS][i] / timing->samples[CONTENDER_STEP].of[SECONDS][i];
+        const double seconds = contender->of[SECONDS][i];
+        rates[i] = work / seconds * (moves ? 1e-9 : 1e-12);
+        shares[i] = work / seconds / (peak * (moves ? 1 : contender->of[CLOCK_GHZ][i]));
+        ratios[i] = seconds / workload->contender[0].of[SECONDS][i];
     }
-    const bool leaves_tensor_cores_idle = contender == CONTENDER_STEP && work->on_cuda_cores;
+    for (int i = 0; i < MEASURES; ++i) {
+        result.of[i] = median(contender->of[i], rounds);
+    }
     result.rate = summarize(rates, rounds);
-    result.share = leaves_tensor_cores_idle ? NAN : median(shares, rounds);
+    result.of[SHARE] = has_share ? median(shares, rounds) : NAN;
     result.ratio = summarize(ratios, rounds);
-    free(rates);
-    free(shares);
-    free(ratios);
+    free(found);
     return result;
 }

@@ -1,11 +1,13 @@
 /* The program around a rung: read the options, take the machine, check, measure, report. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/beside.h"
 #include "harness/machine.h"
 #include "harness/message.h"
 
@@ -35,121 +37,134 @@ static void check_request(const step *step, const options *o) {
     }
 }
 
-/* Measures a step whose result is right, and reports it. */
-static void measure_and_report(workload *workload, const options *o, verification *verification,
-                               report *report) {
-    if (verification_right(verification)) {
-        machine_measure(workload, o, verification, report);
-    }
-    report_print_verification(stdout, report);
-    report_print_measured(stdout, report);
-    if (o->json != NULL) {
-        report_write_json(report, o->json);
-    }
-}
-
-/* A default run: its own shape, and trials at others before it. The emulator takes one processor:
- * another process, beside this one, takes trials from the last one on. */
+/* A default run: its own shape, and trials at others. The emulator takes one processor: another
+ * process takes every other trial, beside this one. */
 typedef struct shapes {
     program *program;
     options trial[MOST_TRIALS];
     size_t count;
-    int untaken;                      /* a pipe with a byte for each of them */
     char text[MOST_TRIALS * 40 + 64]; /* the trials, for the report */
-    beside beside;
+    pid_t other;                      /* the process; not positive: there is none */
+    FILE *said[2];                    /* what it has printed on stdout and stderr */
 } shapes;
 
 /* Checks the rung at one shape, and measures it unless it is a trial: then it has no shapes, and
  * prints nothing unless it is wrong. True if all is right. */
-static bool run_shape(program *program, const options *o, const shapes *shapes) {
-    workload workload;
-    verification verification;
-    const bool has_trials = shapes != NULL && shapes->count > 0;
-    workload_open(&workload, program->step, &program->device, o);
-    report report = {.step = program->step,
-                     .options = o,
-                     .device = &program->device.info,
-                     .trials = has_trials ? shapes->text : NULL,
-                     .copies = workload.copies,
-                     .operand_bytes = workload_operand_bytes(&workload),
-                     .names = workload.contenders.names,
-                     .refused = workload.refused,
-                     .verification = &verification};
-    if (shapes != NULL && !has_trials) {
-        report_print_setup(stdout, &report);
-    }
-    verify_before_timing(&workload, o, &verification);
-    const bool right = verification_right(&verification);
-    if (has_trials && right) {
-        beside_end(&shapes->beside); /* and the program, if a trial is wrong */
-    }
-    if (has_trials || (shapes == NULL && !right)) {
-        report_print_setup(stdout, &report);
-    }
-    if (shapes != NULL) {
-        measure_and_report(&workload, o, &verification, &report);
-    } else if (!right) {
-        report_print_verification(stdout, &report);
-    }
-    workload_close(&workload);
-    program->interrupted = report.timing != NULL && report.timing->interrupted;
-    return verification_right(&verification);
-}
+static bool run_shape(program *program, const options *o, const shapes *shapes);
 
-static bool run_trials(const shapes *shapes, bool from_the_last) {
+/* Every other trial, from that one on, up to the first that is wrong. */
+static bool run_trials(const shapes *shapes, size_t first) {
     bool right = true;
-    char byte;
-    for (size_t i = 0; right && read(shapes->untaken, &byte, 1) == 1; ++i) {
-        const size_t number = from_the_last ? shapes->count - 1 - i : i;
-        right = run_shape(shapes->program, &shapes->trial[number], NULL);
+    for (size_t i = first; right && i < shapes->count; i += 2) {
+        right = run_shape(shapes->program, &shapes->trial[i], NULL);
     }
     return right;
 }
 
-static bool run_apart(void *context) { return run_trials(context, true); }
+/* Begins the other process: what it prints is held back. It ends with this one, without atexit's
+ * functions, which are for the end of the program. */
+static void start_other(shapes *shapes) {
+    shapes->said[0] = tmpfile();
+    shapes->said[1] = tmpfile();
+    fflush(stdout); /* or both processes would print what it holds */
+    shapes->other = shapes->said[0] == NULL || shapes->said[1] == NULL ? -1 : fork();
+    if (shapes->other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(fileno(shapes->said[0]), STDOUT_FILENO);
+        dup2(fileno(shapes->said[1]), STDERR_FILENO);
+        progress_silence();
+        const bool right = run_trials(shapes, 1);
+        _exit(output_end(right ? STATUS_VERIFIED : STATUS_FAILED));
+    }
+}
+
+/* Waits for the other process and prints what it printed. Ends the program as it ended, unless all
+ * was right. Its trials are made here if there is none. */
+static void end_other(const shapes *shapes) {
+    int status;
+    if (shapes->other < 0 && !run_trials(shapes, 1)) {
+        exit(output_end(STATUS_FAILED));
+    } else if (shapes->other < 0) {
+        return;
+    }
+    if (waitpid(shapes->other, &status, 0) != shapes->other) {
+        end_with(STATUS_FAILED, "cannot wait for process %d", (int)shapes->other);
+    }
+    for (int i = 0; i < 2; ++i) {
+        rewind(shapes->said[i]);
+        for (int c; (c = fgetc(shapes->said[i])) != EOF;) {
+            fputc(c, i == 0 ? stdout : stderr);
+        }
+        fclose(shapes->said[i]);
+    }
+    if (WIFSIGNALED(status)) {
+        raise(WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != STATUS_VERIFIED) {
+        exit(output_end(WEXITSTATUS(status)));
+    }
+}
+
+static bool run_shape(program *program, const options *o, const shapes *shapes) {
+    workload workload;
+    verification verification;
+    const bool is_trial = shapes == NULL;
+    const bool has_trials = !is_trial && shapes->count > 0;
+    workload_open(&workload, program->step, &program->device, o);
+    report report = {.workload = &workload,
+                     .trials = has_trials ? shapes->text : NULL,
+                     .verification = &verification};
+    if (!is_trial && !has_trials) {
+        report_print_setup(stdout, &report);
+    }
+    verify_before_timing(&workload, &verification);
+    bool right = verification_right(&verification, &workload);
+    if (has_trials && right) {
+        end_other(shapes);
+    }
+    if (has_trials || (is_trial && !right)) {
+        report_print_setup(stdout, &report);
+    }
+    if (!is_trial && right) {
+        machine_measure(&workload, &verification, &report);
+        right = verification_right(&verification, &workload);
+    }
+    if (!is_trial || !right) {
+        report_print_verification(stdout, &report);
+    }
+    report_print_measured(stdout, &report);
+    if (!is_trial && right && o->json != NULL) {
+        report_write(&report, o->json);
+    }
+    program->interrupted = report.timing != NULL && report.timing->interrupted;
+    workload_close(&workload);
+    return right;
+}
 
 static void name_trials(shapes *shapes) {
     size_t used = 0;
     for (size_t i = 0; i < shapes->count; ++i) {
         const options *trial = &shapes->trial[i];
+        char k[24] = "";
         if (trial->kernel > 1) {
             continue; /* the same shape */
         }
-        used += (size_t)snprintf(shapes->text + used, sizeof shapes->text - used, "%s%d x %d",
-                                 i > 0 ? ", " : "", trial->m, trial->n);
-        if (trial->k > 0) {
-            used += (size_t)snprintf(shapes->text + used, sizeof shapes->text - used, " x %d%s",
-                                     trial->k, trial->kernel == 1 ? " with each kernel" : "");
-        }
+        snprintf(k, sizeof k, " x %d", trial->k);
+        used += (size_t)snprintf(shapes->text + used, sizeof shapes->text - used, "%s%d x %d%s%s",
+                                 i > 0 ? ", " : "", trial->m, trial->n, trial->k > 0 ? k : "",
+                                 trial->kernel == 1 ? " with each kernel" : "");
     }
 }
 
-/* A pipe from which that many bytes can be read, by whoever comes first. */
-static int pipe_of(size_t bytes) {
-    static const char some[MOST_TRIALS];
-    int ends[2];
-    if (pipe(ends) != 0 || write(ends[1], some, bytes) != (ssize_t)bytes) {
-        end_with(STATUS_FAILED, "cannot fill a pipe with %zu bytes: %s", bytes, strerror(errno));
-    }
-    close(ends[1]);
-    return ends[0];
-}
-
-/* Which trials a process takes depends on time, but not what is reported: each stops at a mistake,
- * and what this one finds comes first. Without another process this one takes all. */
+/* What is found here comes first. */
 static bool run_shapes(program *program, const options *o) {
     static shapes shapes; /* too large for the stack */
     shapes = (struct shapes){.program = program};
     shapes.count = machine_trials(program->step, program->device.info.sms, o, shapes.trial);
-    if (shapes.count == 0) {
-        return run_shape(program, o, &shapes);
+    if (shapes.count > 0) {
+        name_trials(&shapes);
+        start_other(&shapes);
     }
-    name_trials(&shapes);
-    shapes.untaken = pipe_of(shapes.count);
-    beside_start(&shapes.beside, run_apart, &shapes);
-    const bool right = run_trials(&shapes, false) && run_shape(program, o, &shapes);
-    close(shapes.untaken);
-    return right;
+    return run_trials(&shapes, 0) && run_shape(program, o, &shapes);
 }
 
 /* where: "", or which line of --runs has these arguments. */
@@ -162,6 +177,17 @@ static options parse(const program *program, int argc, char **argv, const char *
     return options;
 }
 
+/* Prints why the rung takes a kernel, or what each of its kernels is. */
+static bool explain(const step *step, const options *o) {
+    problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = o->every_kernel ? 1 : o->kernel};
+    bool good = step->explain(&shape) == 0;
+    while (good && o->every_kernel && shape.kernel < step->kernels) {
+        ++shape.kernel;
+        good = step->explain(&shape) == 0;
+    }
+    return good;
+}
+
 /* The first run takes the machine. */
 static bool run(program *program, const options *o) {
     check_request(program->step, o);
@@ -170,8 +196,7 @@ static bool run(program *program, const options *o) {
         program->has_device = true;
     }
     if (o->explain) {
-        const problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = o->kernel};
-        return program->step->explain(&shape) == 0;
+        return explain(program->step, o);
     }
     return run_shapes(program, o);
 }

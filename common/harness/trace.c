@@ -25,20 +25,17 @@ static const trace_event *events_of(const trace *trace, size_t warp) {
 }
 
 void trace_print(FILE *out, const trace *trace) {
-    size_t written = 0;
-    size_t lost = 0;
-    size_t warps = 0;
+    size_t written = 0, lost = 0, warps = 0;
     for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
         written += kept(trace, warp);
         lost += trace->warp[warp].events - kept(trace, warp);
         warps += trace->warp[warp].events > 0 ? 1 : 0;
     }
-    fprintf(out, "traced     CTA %" PRIu64 " of %" PRIu64 ": %zu events of %zu of its %zu warps",
-            trace->number, trace->ctas, written, warps, trace_warps(trace));
-    if (trace->order != NULL) {
-        fprintf(out, ", under the policy %s", trace->order);
-    }
-    fputc('\n', out);
+    fprintf(out,
+            "traced     CTA %" PRIu64 " of %" PRIu64 ": %zu events of %zu of its %zu warps%s%s\n",
+            trace->number, trace->ctas, written, warps, trace_warps(trace),
+            trace->order != NULL ? ", under the policy " : "",
+            trace->order != NULL ? trace->order : "");
     if (lost > 0) {
         fprintf(out,
                 "not kept   %zu events after the first %" PRIu32
@@ -63,23 +60,23 @@ static uint32_t earliest(const trace *trace) {
     return first;
 }
 
-/* A field of a record that is written as a list, one number per record. */
+/* A field of a record, which is written as a list with one number for each record. */
 typedef struct column {
     const char *key;
-    size_t offset;
-    bool is_time; /* then it is counted from the earliest one */
+    size_t offset; /* of a uint32_t */
+    bool is_time;  /* then it is counted from the earliest one */
 } column;
 
-static void write_columns(json *json, const column *columns, size_t count, const void *records,
-                          size_t length, size_t stride, uint32_t first) {
-    for (const column *column = columns; column < columns + count; ++column) {
-        json_array_begin(json, column->key);
+static void write_columns(json *json, const column *columns, const void *records, size_t length,
+                          size_t stride, uint32_t first) {
+    for (const column *column = columns; column->key != NULL; ++column) {
+        json_open(json, column->key, '[');
         for (size_t i = 0; i < length; ++i) {
             uint32_t word;
             memcpy(&word, (const char *)records + i * stride + column->offset, sizeof word);
-            json_unsigned(json, NULL, (uint32_t)(word - (column->is_time ? first : 0)));
+            json_integer(json, NULL, (uint32_t)(word - (column->is_time ? first : 0)));
         }
-        json_array_end(json);
+        json_close(json, ']');
     }
 }
 
@@ -90,20 +87,20 @@ static void write_warp(json *json, const trace *trace, size_t number, uint32_t f
                                      {"address", offsetof(trace_event, address), false},
                                      {"other", offsetof(trace_event, other), false},
                                      {"value", offsetof(trace_event, value), false},
-                                     {"extra", offsetof(trace_event, extra), false}};
+                                     {"extra", offsetof(trace_event, extra), false},
+                                     {NULL, 0, false}};
     const trace_event *events = events_of(trace, number);
     const size_t count = kept(trace, number);
-    json_object_begin(json, NULL);
-    json_unsigned(json, "warp", number);
-    json_unsigned(json, "not_kept", trace->warp[number].events - count);
-    json_array_begin(json, "what");
+    json_open(json, NULL, '{');
+    json_integer(json, "warp", number);
+    json_integer(json, "not_kept", trace->warp[number].events - count);
+    json_open(json, "what", '[');
     for (size_t i = 0; i < count; ++i) {
-        json_string(json, NULL, events[i].what < TRACE_WHATS ? WHAT[events[i].what] : NULL);
+        json_text(json, NULL, events[i].what < TRACE_WHATS ? WHAT[events[i].what] : NULL);
     }
-    json_array_end(json);
-    write_columns(json, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS, events, count, sizeof *events,
-                  first);
-    json_object_end(json);
+    json_close(json, ']');
+    write_columns(json, COLUMNS, events, count, sizeof *events, first);
+    json_close(json, '}');
 }
 
 static void write_operations(json *json, const trace *trace, uint32_t first) {
@@ -111,30 +108,27 @@ static void write_operations(json *json, const trace *trace, uint32_t first) {
                                      {"started", offsetof(trace_operation, started), true},
                                      {"happened", offsetof(trace_operation, happened), true},
                                      {"tile", offsetof(trace_operation, tile), false},
-                                     {"barrier", offsetof(trace_operation, barrier), false}};
+                                     {"barrier", offsetof(trace_operation, barrier), false},
+                                     {NULL, 0, false}};
     const trace_operation *all = trace->operation;
-    json_object_begin(json, "operations");
-    json_array_begin(json, "kind");
+    json_open(json, "operations", '{');
+    json_open(json, "kind", '[');
     for (size_t i = 0; i < trace->operations; ++i) {
-        json_string(json, NULL, all[i].kind);
+        json_text(json, NULL, all[i].kind);
     }
-    json_array_end(json);
-    json_array_begin(json, "own");
+    json_close(json, ']');
+    json_open(json, "own", '[');
     for (size_t i = 0; i < trace->operations; ++i) {
         json_bool(json, NULL, all[i].is_own);
     }
-    json_array_end(json);
-    write_columns(json, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS, all, trace->operations,
-                  sizeof *all, first);
-    json_object_end(json);
+    json_close(json, ']');
+    write_columns(json, COLUMNS, all, trace->operations, sizeof *all, first);
+    json_close(json, '}');
 }
 
 static void write_three(json *json, const char *key, const uint32_t *three) {
-    json_array_begin(json, key);
-    for (size_t i = 0; i < 3; ++i) {
-        json_unsigned(json, NULL, three[i]);
-    }
-    json_array_end(json);
+    const double values[] = {three[0], three[1], three[2]};
+    json_numbers(json, key, values, 3, 10);
 }
 
 /* How long the warp with the most readings took by both clocks, from which follows the mean clock;
@@ -144,32 +138,30 @@ static void write_clocks(json *json, const trace *trace) {
     for (size_t warp = 1; warp < trace_warps(trace); ++warp) {
         most = trace->warp[warp].events > most->events ? &trace->warp[warp] : most;
     }
-    json_object_begin(json, "clocks");
-    json_unsigned(json, "sm", most->sm);
-    json_unsigned(json, "cycles", (uint32_t)(most->last_time - most->first_time));
-    json_unsigned(json, "nanoseconds", most->last_ns - most->first_ns);
-    json_object_end(json);
+    json_open(json, "clocks", '{');
+    json_integer(json, "sm", most->sm);
+    json_integer(json, "cycles", (uint32_t)(most->last_time - most->first_time));
+    json_integer(json, "nanoseconds", most->last_ns - most->first_ns);
+    json_close(json, '}');
 }
 
-void trace_write_json(json *json, const trace *trace) {
+void trace_write(json *json, const trace *trace) {
     const uint32_t first = earliest(trace);
-    json_object_begin(json, "trace");
-    json_string(json, "time_unit", trace->time_unit);
-    json_string(json, "policy", trace->order);
+    json_text(json, "time_unit", trace->time_unit);
+    json_text(json, "policy", trace->order);
     write_three(json, "grid", trace->grid);
     write_three(json, "block", trace->block);
     write_three(json, "block_index", trace->cta);
-    json_unsigned(json, "cta", trace->number);
-    json_unsigned(json, "ctas", trace->ctas);
-    json_unsigned(json, "capacity", trace->capacity);
+    json_integer(json, "cta", trace->number);
+    json_integer(json, "ctas", trace->ctas);
+    json_integer(json, "capacity", trace->capacity);
     write_clocks(json, trace);
-    json_array_begin(json, "warps");
+    json_open(json, "warps", '[');
     for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
         if (trace->warp[warp].events > 0) {
             write_warp(json, trace, warp, first);
         }
     }
-    json_array_end(json);
+    json_close(json, ']');
     write_operations(json, trace, first);
-    json_object_end(json);
 }

@@ -41,8 +41,9 @@ size_t trace_warps(const trace *trace);
 /* Prints which CTA it is, how much is there and what is not. */
 void trace_print(FILE *out, const trace *trace);
 
-/* Writes all of it as the object "trace"; times count from the earliest one. */
-void trace_write_json(json *json, const trace *trace);
+/* Writes all of it, into an object that the caller begins and ends; times count from the earliest
+ * one. */
+void trace_write(json *json, const trace *trace);
 
 /* Adds what a machine reports about a traced launch besides the kernel's events: the unit of its
  * times and, from now on, the operations of trace->cta. On a GPU nothing reports them. trace/gpu/

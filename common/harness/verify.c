@@ -4,55 +4,71 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/check.h"
 #include "harness/machine.h"
 
 /* Copies that are checked before timing; those that timing writes are checked afterwards. */
 enum { COPIES_CHECKED_FIRST = 2 };
 
-bool verification_right(const verification *verification) {
+bool verification_right(const verification *verification, const workload *workload) {
     bool right = verification->guards_intact && verification->unlike[0] == '\0';
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
-            right = right && (!has_contender(verification->contenders, who) ||
-                              verdict_right(&verification->verdicts[phase][who]));
+        for (int who = 0; who < workload->contenders && verification->made[phase]; ++who) {
+            right = right && verdict_right(&workload->contender[who].verdicts[phase]);
         }
     }
     return right;
 }
 
-/* Checks the outputs of one contender in the first count copies, and adds what it finds. */
-static void check_outputs(const workload *workload, int who, size_t count, enum check_kind kind,
-                          verdict *total) {
-    const rounding rounding = workload_rounding(workload, who);
-    total->kind = kind;
-    for (size_t i = 0; i < count; ++i) {
-        const reference reference = workload_reference(workload, who, i);
-        const verdict part = check_output(workload->copy[i].problem[who].d, &reference, kind,
-                                          &rounding, workload->device->stream);
-        verdict_merge(total, &part);
+/* All copies have the same operands: of all outputs that the step made of them, the bits must be
+ * the same. */
+static void compare_digest(verification *verification, size_t copy, uint64_t digest) {
+    if (!verification->digested) {
+        verification->digest = digest;
+        verification->digested = true;
+    } else if (digest != verification->digest && verification->unlike[0] == '\0') {
+        snprintf(verification->unlike, sizeof verification->unlike,
+                 "two launches on the same inputs gave different bits: digests 0x%016" PRIx64
+                 " and, in copy %zu, 0x%016" PRIx64,
+                 verification->digest, copy, digest);
     }
 }
 
-/* All copies have the same operands: of all outputs that the step made of them, the bits must be
- * the same. Wrong outputs have been reported already and are not compared. */
-static void digest_outputs(const workload *workload, size_t count, verification *verification) {
-    const enum number format = workload->arithmetic.output;
-    const bool computes = !workload->step->computes_nothing;
-    for (size_t i = 0; computes && i < count && verification_right(verification); ++i) {
-        const buffer *d = &workload->copy[i].d[CONTENDER_STEP];
-        const uint64_t digest = output_digest(d->payload, format, d->bytes / number_bytes(format),
-                                              workload->device->stream);
-        if (!verification->digested) {
-            verification->digest = digest;
-            verification->digested = true;
-        } else if (digest != verification->digest) {
-            snprintf(verification->unlike, sizeof verification->unlike,
-                     "two launches on the same inputs gave different bits: digests 0x%016" PRIx64
-                     " and, in copy %zu, 0x%016" PRIx64,
-                     verification->digest, i, digest);
+/* Whether the exact check has the inputs that are timed. */
+static bool exact_on_timed(const workload *workload, const verification *verification) {
+    return workload->options->inputs == arithmetic_exact_inputs(&workload->arithmetic) &&
+           verification->integers.exact;
+}
+
+/* Whether the inputs of the phase are those that are timed. */
+static bool on_timed(const workload *workload, enum check_phase phase,
+                     const verification *verification) {
+    return phase != PHASE_EXACT || exact_on_timed(workload, verification);
+}
+
+/* Checks one output of a contender. */
+static verdict check_copy(const workload *workload, const contender *contender, size_t copy,
+                          enum check_phase phase, const verification *verification) {
+    const reference reference = workload_reference(workload, contender, copy);
+    const rounding rounding = workload_rounding(workload, contender);
+    const bool exact = phase == PHASE_EXACT || exact_on_timed(workload, verification);
+    return check_output(workload_share(workload, contender, copy)->d.payload, &reference,
+                        arithmetic_check(&workload->arithmetic, exact), &rounding,
+                        workload->device->stream);
+}
+
+/* Checks the outputs of one contender in the first count copies, and adds what it finds. Those that
+ * the step made of the inputs that are timed must have the same bits, if they are right. */
+static void check_outputs(const workload *workload, contender *contender, size_t count,
+                          enum check_phase phase, verification *verification) {
+    for (size_t i = 0; i < count; ++i) {
+        const verdict part = check_copy(workload, contender, i, phase, verification);
+        verdict_merge(&contender->verdicts[phase], &part);
+        if (contender == &workload->contender[0] && verdict_right(&part) &&
+            on_timed(workload, phase, verification)) {
+            compare_digest(verification, i, part.digest);
         }
     }
+    verification->made[phase] = true;
 }
 
 /* Only the first finding is reported. */
@@ -62,23 +78,27 @@ static void update_guards(const workload *workload, verification *verification) 
                                                               sizeof verification->guards_text);
 }
 
+/* Launches a contender on the first count copies. */
+static void launch(const workload *workload, const contender *contender, size_t count) {
+    workload_turn(contender, true);
+    for (size_t i = 0; i < count; ++i) {
+        contender->launch(contender, i);
+    }
+    device_wait(workload->device, contender->title);
+    workload_turn(contender, false);
+}
+
 /* NaN, launch, check what was computed; in the order of events that was chosen. */
 static void try_order(const workload *workload, enum check_phase phase, size_t count,
-                      contender_set contenders, enum check_kind kind, verification *verification) {
+                      int contenders, verification *verification) {
     workload_poison(workload);
-    for (int who = 0; who < CONTENDERS; ++who) {
-        for (size_t i = 0; i < count && has_contender(contenders, who); ++i) {
-            workload_launch(workload, who, i);
-        }
+    for (int who = 0; who < contenders; ++who) {
         /* One at a time, so that a fault is attributed to the contender that caused it. */
-        device_wait(workload->device, workload->contenders.names[who]);
+        launch(workload, &workload->contender[who], count);
     }
-    for (int who = 0; who < CONTENDERS; ++who) {
-        if (has_contender(contenders, who) && !workload->step->computes_nothing) {
-            check_outputs(workload, who, count, kind, &verification->verdicts[phase][who]);
-        }
+    for (int who = 0; who < contenders && !workload->step->computes_nothing; ++who) {
+        check_outputs(workload, &workload->contender[who], count, phase, verification);
     }
-    verification->made[phase] = !workload->step->computes_nothing;
     update_guards(workload, verification);
 }
 
@@ -88,91 +108,66 @@ static void name_order(verification *verification, const char *name) {
              used == 0 ? "" : ", ", name);
 }
 
-/* Whether the exact check has the inputs that are timed. */
-static bool exact_on_timed(const workload *workload, const options *o,
-                           const verification *verification) {
-    return o->inputs == workload->arithmetic.family->exact_inputs && verification->integers.exact;
-}
-
 /* One phase on the operands that are there: the reference, then all orders of events, or the first
  * if other inputs follow. What the second opinion says does not depend on them. */
-static void run_phase(const workload *workload, const options *o, enum check_phase phase,
-                      size_t count, enum check_kind kind, verification *verification) {
-    const bool on_timed = phase == PHASE_TIMED || exact_on_timed(workload, o, verification);
-    reference_compute(&workload->reference, &workload->copy[0].problem[CONTENDER_STEP],
+static void run_phase(const workload *workload, enum check_phase phase, size_t count,
+                      verification *verification) {
+    const options *o = workload->options;
+    const bool timed = on_timed(workload, phase, verification);
+    reference_compute(&workload->reference, &workload->copy[0].of[0].problem,
                       workload->device->stream);
-    const size_t orders = on_timed ? machine_orders(o) : 1;
-    for (size_t i = 0; i < orders && (i == 0 || verification_right(verification)); ++i) {
+    const size_t orders = timed ? machine_orders(o) : 1;
+    for (size_t i = 0; i < orders && (i == 0 || verification_right(verification, workload)); ++i) {
         const char *name = machine_choose_order(o, i);
-        try_order(workload, phase, count, i == 0 ? workload->contenders.set : 1U << CONTENDER_STEP,
-                  kind, verification);
+        try_order(workload, phase, count, i == 0 ? workload->contenders : 1, verification);
         if (i == 0) {
             machine_launched(name);
         }
-        if (on_timed) {
-            digest_outputs(workload, count, verification);
-            if (name != NULL) {
-                name_order(verification, name);
-            }
+        if (timed && name != NULL) {
+            name_order(verification, name);
         }
-        if (!verification_right(verification) && verification->wrong_order == NULL) {
+        if (!verification_right(verification, workload) && verification->wrong_order == NULL) {
             verification->wrong_order = name;
         }
     }
 }
 
-/* How outputs from the inputs of the options are compared. */
-static enum check_kind timed_kind(const workload *workload, const options *o,
-                                  const verification *verification) {
-    const family *family = workload->arithmetic.family;
-    return exact_on_timed(workload, o, verification) ? family->exact : family->timed;
-}
-
-void verify_before_timing(workload *workload, const options *o, verification *verification) {
-    const family *family = workload->arithmetic.family;
+void verify_before_timing(workload *workload, verification *verification) {
+    const options *o = workload->options;
+    const arithmetic *arithmetic = &workload->arithmetic;
     const size_t count =
         workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
-    *verification = (struct verification){
-        .contenders = workload->contenders.set,
-        .guards_intact = true,
-        .integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta)};
+    *verification =
+        (struct verification){.guards_intact = true,
+                              .integers = arithmetic_integers(arithmetic, o->k, o->alpha, o->beta)};
     const integers *integers = &verification->integers;
-    if (exact_on_timed(workload, o, verification)) {
-        workload_fill(workload, workload->copies, o, o->inputs, integers);
-        run_phase(workload, o, PHASE_EXACT, count, family->exact, verification);
-        return;
-    }
+    const bool is_timed = exact_on_timed(workload, verification);
     if (integers->exact) {
-        workload_fill(workload, 1, o, family->exact_inputs, integers);
-        run_phase(workload, o, PHASE_EXACT, 1, family->exact, verification);
+        workload_fill(workload, is_timed ? workload->copies : 1,
+                      arithmetic_exact_inputs(arithmetic), integers);
+        run_phase(workload, PHASE_EXACT, is_timed ? count : 1, verification);
     }
-    workload_fill(workload, workload->copies, o, o->inputs, integers);
-    run_phase(workload, o, PHASE_TIMED, count, family->timed, verification);
+    if (!is_timed) {
+        workload_fill(workload, workload->copies, o->inputs, integers);
+        run_phase(workload, PHASE_TIMED, count, verification);
+    }
 }
 
-bool verify_launch(const workload *workload, const options *o, int who,
+bool verify_launch(const workload *workload, const contender *contender,
                    const verification *verification) {
-    verdict found = {.checked = 0};
-    buffer_poison(&workload->copy[0].d[who], workload->device->stream);
-    workload_launch(workload, who, 0);
-    device_wait(workload->device, workload->contenders.names[who]);
-    check_outputs(workload, who, 1, timed_kind(workload, o, verification), &found);
+    buffer_poison(&workload_share(workload, contender, 0)->d, workload->device->stream);
+    launch(workload, contender, 1);
+    const verdict found = check_copy(workload, contender, 0, PHASE_AFTER_TIMING, verification);
     return verdict_right(&found);
 }
 
-void verify_after_timing(const workload *workload, const options *o, const timing *timing,
-                         verification *verification) {
-    const enum check_kind kind = timed_kind(workload, o, verification);
-    for (int who = 0; who < CONTENDERS; ++who) {
-        const size_t launches = timing->samples[who].launches;
-        const size_t written = launches < workload->copies ? launches : workload->copies;
-        if (has_contender(verification->contenders, who) && !workload->step->computes_nothing) {
-            check_outputs(workload, who, written, kind,
-                          &verification->verdicts[PHASE_AFTER_TIMING][who]);
-        }
+void verify_after_timing(const workload *workload, verification *verification) {
+    const bool computes = !workload->step->computes_nothing;
+    for (int who = 0; who < workload->contenders && computes; ++who) {
+        contender *contender = &workload->contender[who];
+        const size_t written =
+            contender->launches < workload->copies ? contender->launches : workload->copies;
+        check_outputs(workload, contender, written, PHASE_AFTER_TIMING, verification);
     }
-    verification->made[PHASE_AFTER_TIMING] = !workload->step->computes_nothing;
-    const size_t of_step = timing->samples[CONTENDER_STEP].launches;
-    digest_outputs(workload, of_step < workload->copies ? of_step : workload->copies, verification);
     update_guards(workload, verification);
 }

@@ -6,8 +6,6 @@
 
 #include "harness/machine.h"
 #include "harness/message.h"
-#include "harness/operands.h"
-#include "harness/arithmetic.h"
 
 enum { FEWEST_COPIES = 2, MOST_COPIES = 256 };
 
@@ -21,76 +19,62 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
     return copies > most_that_fit ? most_that_fit : copies;
 }
 
-/* In bytes. As doubles, which hold every size that fits in a memory, and do not overflow. */
-typedef struct sizes {
-    double a, b, d; /* C has the size of D; B may be 0 */
-    double scale_a, scale_b;
-    double copy; /* one copy, as if all of it had guards */
-    double once; /* what is needed once, whatever the number of copies */
-} sizes;
+/* ---- the operands */
 
-/* Whether this contender is the step itself. */
-static bool is_step(int who) { return who == CONTENDER_STEP || who == CONTENDER_EARLY; }
+/* How one is made. Sizes are doubles, which hold any that fits in a memory and do not overflow. */
+typedef struct operand {
+    const char *name;
+    enum number format;
+    double elements; /* 0: there is none */
+    bool is_read;    /* else it is NaN */
+    recipe recipe;
+} operand;
 
-static sizes sizes_of(const workload *workload, const options *o) {
-    const arithmetic *arithmetic = &workload->arithmetic;
-    const double operand = (double)number_bytes(arithmetic->operands);
-    const double guards = (double)buffer_footprint(0);
-    const double m = o->m;
-    const double n = o->n;
-    const double k = o->k;
-    sizes sizes = {
-        .a = m * (arithmetic->moves ? n : k) * operand,
-        .b = n * k * operand,
-        .d = m * n * (double)number_bytes(arithmetic->output),
-        .scale_a = (double)(arithmetic_scales_of_a(arithmetic, o->m, o->k) * sizeof(float)),
-        .scale_b = (double)(arithmetic_scales_of_b(arithmetic, o->n, o->k) * sizeof(float))};
-    int like_d = arithmetic->takes_c ? 1 : 0;
-    for (int who = 0; who < CONTENDERS; ++who) {
-        like_d += has_contender(workload->contenders.set, who) ? 1 : 0;
-    }
-    sizes.copy = sizes.a + sizes.b + sizes.scale_a + sizes.scale_b +
-                 (arithmetic->moves ? 1 : 2) * guards + like_d * (sizes.d + guards);
-    sizes.once =
-        (double)SPARE_BYTES + reference_bytes(arithmetic, o->m, o->n, o->check == CHECK_SAMPLE);
-    return sizes;
+static double bytes_of(const operand *operand) {
+    return operand->elements * (double)number_bytes(operand->format);
 }
 
-static void refuse(const workload *workload, const options *o, double needed, double available) {
-    char k[24] = "";
-    const bool moves = workload->arithmetic.moves;
-    if (!moves) {
-        snprintf(k, sizeof k, " k=%d", o->k);
-    }
-    end_with(STATUS_USAGE,
-             "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
-             o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
-             available * 1e-9,
-             o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
+static double output_bytes(const workload *workload) {
+    return (double)workload->options->m * (double)workload->options->n *
+           (double)number_bytes(workload->arithmetic.output);
 }
 
-/* The contenders that the options and the computation request, without those that this machine
- * lacks. */
-static contender_set choose_contenders(const workload *workload, const options *o) {
-    const bool times = o->protocol != PROTOCOL_NONE && !workload->device->info.emulated;
-    const bool wanted[CONTENDERS] = {
-        [CONTENDER_NARROW_SUMS] =
-            workload->arithmetic.fp16_sums ||
-            (workload->arithmetic.scaled && !workload->arithmetic.block_scales),
-        [CONTENDER_COPY] = workload->arithmetic.moves,
-        [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL,
-        [CONTENDER_EARLY] = workload->step->launches_early && times,
-    };
-    if (workload->step->computes_nothing) {
-        return 1U << CONTENDER_STEP;
-    }
-    contender_set set = o->alone ? 1U << CONTENDER_STEP : STEP_AND_OTHER;
-    for (int who = CONTENDER_OTHER + 1; who < CONTENDERS; ++who) {
-        if (wanted[who] && (is_step(who) || second_opinion_name(workload->step, who) != NULL)) {
-            set |= 1U << who;
-        }
-    }
-    return set;
+static void describe_operands(const workload *workload, enum inputs inputs,
+                              const integers *integers, operand operands[OPERANDS]) {
+    const arithmetic *is = &workload->arithmetic;
+    const options *o = workload->options;
+    const enum inputs scales = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
+    const int columns = is->moves ? o->n : o->k; /* of A */
+    const uint64_t seed = o->seed;
+    const bool reads_ab = !is->takes_c || o->alpha != 0;
+    const double m = o->m, n = o->n;
+    const operand all[OPERANDS] = {
+        {"A",
+         is->operands,
+         m * columns,
+         reads_ab,
+         {inputs, seed, RANDOM_STREAM_A, (uint64_t)columns, integers->range, integers->spacing}},
+        {"B",
+         is->operands,
+         n * o->k,
+         reads_ab,
+         {inputs, seed, RANDOM_STREAM_B, (uint64_t)o->k, integers->range, 1}},
+        {"C",
+         is->output,
+         is->takes_c ? m * n : 0,
+         o->beta != 0,
+         {inputs, seed, RANDOM_STREAM_C, (uint64_t)o->n, integers->c_range, 1}},
+        {"the scales of A",
+         NUMBER_FP32,
+         (double)arithmetic_scales_of_a(is, o->m, o->k),
+         true,
+         {scales, seed, RANDOM_STREAM_SCALES, 0, 0, 0}},
+        {"the scales of B",
+         NUMBER_FP32,
+         (double)arithmetic_scales_of_b(is, o->n, o->k),
+         true,
+         {scales, seed, RANDOM_STREAM_SCALES + 1, 0, 0, 0}}};
+    memcpy(operands, all, sizeof all);
 }
 
 /* Of one of the step's own functions: it has printed its line. */
@@ -100,240 +84,300 @@ static void check_step(int status) {
     }
 }
 
-void workload_launch(const void *context, int who, size_t copy) {
-    const workload *workload = context;
-    const operand_copy *operands = &workload->copy[copy];
-    const problem *problem = &operands->problem[who];
-    if (is_step(who)) {
-        check_step(workload->step->launch(problem, operands->state[who]));
-        cuda_check(cudaGetLastError(), "launching %s", workload->contenders.names[who]);
-    } else {
-        second_opinion_launch(workload->second_opinion[who], problem);
-    }
-}
-
-static void open_contenders(workload *workload, contender_set set) {
-    contenders *contenders = &workload->contenders;
-    *contenders = (struct contenders){set, {NULL}, workload_launch, workload};
-    snprintf(workload->early_name, sizeof workload->early_name, "%s launched early",
-             workload->step->name);
-    contenders->names[CONTENDER_STEP] = workload->step->name;
-    contenders->names[CONTENDER_EARLY] = workload->early_name;
-    for (int who = 0; who < CONTENDERS; ++who) {
-        const double begin = monotonic_seconds();
-        if (has_contender(set, who) && !is_step(who)) {
-            contenders->names[who] = second_opinion_name(workload->step, who);
-            workload->second_opinion[who] =
-                second_opinion_open(workload->step, who, workload->device->stream);
-            workload->before_seconds[who] = monotonic_seconds() - begin;
+void workload_fill(workload *workload, size_t count, enum inputs inputs, const integers *integers) {
+    struct CUstream_st *stream = workload->device->stream;
+    const step *step = workload->step;
+    operand operands[OPERANDS];
+    describe_operands(workload, inputs, integers, operands);
+    for (size_t i = 0; i < count * OPERANDS; ++i) {
+        const operand *operand = &operands[i % OPERANDS];
+        const buffer *buffer = &workload->copy[i / OPERANDS].operand[i % OPERANDS];
+        if (buffer->bytes > 0 && operand->is_read) {
+            operands_fill(buffer->payload, operand->format, (size_t)operand->elements,
+                          &operand->recipe, stream);
+        } else if (buffer->bytes > 0) {
+            buffer_poison(buffer, stream);
         }
     }
+    for (size_t i = 0; i < count && step->operands_made != NULL; ++i) {
+        const share *share = &workload->copy[i].of[0];
+        check_step(step->operands_made(&share->problem, share->state));
+    }
+    device_wait(workload->device, "the kernels that make the operands");
 }
 
-/* Without those that do not take the problem, of which the first copy tells. */
-static void leave_out_refused(workload *workload) {
-    for (int who = 0; who < CONTENDERS; ++who) {
-        const double begin = monotonic_seconds();
-        if (has_contender(workload->contenders.set, who) && !is_step(who)) {
-            if (!second_opinion_takes(workload->second_opinion[who],
-                                      &workload->copy[0].problem[who])) {
-                workload->refused |= 1U << who;
-            }
-            workload->before_seconds[who] += monotonic_seconds() - begin;
+/* ---- the contenders */
+
+contender *workload_find(const workload *workload, enum contender_role role) {
+    for (int who = 0; who < workload->contenders; ++who) {
+        if (workload->contender[who].role == role) {
+            return &workload->contender[who];
         }
     }
-    workload->contenders.set &= ~workload->refused;
+    return NULL;
 }
 
-static void prepare_step(workload *workload, operand_copy *copy, int who) {
-    const double begin = monotonic_seconds();
-    const int status = workload->step->prepare(&copy->problem[who], &copy->state[who]);
-    if (status != 0 && copy->state[who] != NULL) {
-        workload->step->release(copy->state[who]);
+share *workload_share(const workload *workload, const contender *contender, size_t copy) {
+    return &workload->copy[copy].of[contender - workload->contender];
+}
+
+static void launch_step(const contender *contender, size_t copy) {
+    const workload *workload = contender->context;
+    const share *share = workload_share(workload, contender, copy);
+    check_step(workload->step->launch(&share->problem, share->state));
+    cuda_check(cudaGetLastError(), "launching %s", contender->title);
+}
+
+static void launch_opinion(const contender *contender, size_t copy) {
+    second_opinion_launch(contender->opinion,
+                          &workload_share(contender->context, contender, copy)->problem);
+}
+
+static void prepare(const workload *workload, share *share) {
+    const int status = workload->step->prepare(&share->problem, &share->state);
+    if (status != 0 && share->state != NULL) {
+        workload->step->release(share->state);
     }
     check_step(status);
     device_wait(workload->device, "prepare");
-    if (copy == &workload->copy[0]) {
-        workload->before_seconds[who] = monotonic_seconds() - begin;
+}
+
+static void release(const workload *workload, share *share) {
+    if (share->state != NULL) {
+        workload->step->release(share->state);
+        share->state = NULL;
     }
 }
 
-static void open_copy(workload *workload, operand_copy *copy, const options *o,
-                      const sizes *sizes) {
+/* A kernel beside the step's choice is prepared for its turn alone: what all of them need at once
+ * may not fit. */
+void workload_turn(const contender *contender, bool begins) {
+    const workload *workload = contender->context;
+    for (size_t i = 0; contender->role == CONTENDER_KERNEL && i < workload->copies; ++i) {
+        (begins ? prepare : release)(workload, workload_share(workload, contender, i));
+    }
+}
+
+static contender *add(workload *workload, enum contender_role role, const char *label,
+                      const char *key, const char *title) {
+    contender *added = &workload->contender[workload->contenders++];
+    *added = (contender){.role = role,
+                         .label = label,
+                         .context = workload,
+                         .launch = is_step(role) ? launch_step : launch_opinion};
+    snprintf(added->key, sizeof added->key, "%s", key);
+    snprintf(added->title, sizeof added->title, "%s", title);
+    return added;
+}
+
+/* Where tiles can't be cut, a kernel that would cut them is the same as another that doesn't: that
+ * one is no contender. */
+static void add_kernels(workload *workload) {
+    const options *o = workload->options;
+    for (int kernel = 1; kernel <= workload->step->kernels; ++kernel) {
+        const problem named = {.m = o->m, .n = o->n, .k = o->k, .kernel = kernel};
+        char key[24];
+        char title[24];
+        snprintf(key, sizeof key, "kernel-%d", kernel);
+        snprintf(title, sizeof title, "kernel %d", kernel);
+        if (workload->step->kernel_of(&named) + 1 == kernel) {
+            add(workload, CONTENDER_KERNEL, "kernel", key, title)->kernel = kernel;
+        }
+    }
+}
+
+/* cuBLASLt is asked for its algorithms with scales that it does not read yet. One that does not
+ * take the problem is left out. */
+static void add_rival(workload *workload, const rival *rival) {
+    static const _Alignas(256) float scales[64];
+    const options *o = workload->options;
+    const problem shape = {.m = o->m, .n = o->n, .k = o->k, .scale_a = scales, .scale_b = scales};
+    const double begin = monotonic_seconds();
+    second_opinion *opinion =
+        second_opinion_open(workload->step, rival->role, workload->device->stream);
+    if (second_opinion_takes(opinion, &shape)) {
+        contender *added = add(workload, rival->role, rival->label, rival->key, rival->title);
+        added->opinion = opinion;
+        added->before_seconds = monotonic_seconds() - begin;
+    } else {
+        const size_t used = strlen(workload->without);
+        snprintf(workload->without + used, sizeof workload->without - used, "%s%s",
+                 used > 0 ? ", " : "", rival->title);
+        second_opinion_close(opinion);
+    }
+}
+
+/* The step, and what the options and the computation request beside it. */
+static void add_contenders(workload *workload) {
+    enum { OTHERS = 8 };
+    /* The emulator has no cuBLAS. */
+    static const rival HOST[] = {{CONTENDER_OTHER, "host", "host", "the host product"},
+                                 {.title = NULL}};
+    static const rival HOST_LOOP[] = {{CONTENDER_OTHER, "host", "host", "the host loop"},
+                                      {.title = NULL}};
+    const arithmetic *is = &workload->arithmetic;
+    const step *step = workload->step;
+    const options *o = workload->options;
+    const bool wanted[] = {[CONTENDER_OTHER] = !o->alone,
+                           [CONTENDER_COPY] = true,
+                           [CONTENDER_NARROW_SUMS] =
+                               is->fp16_sums || (is->scaled && !is->block_scales),
+                           [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL};
+    workload->contender = allocate((size_t)step->kernels + OTHERS, sizeof *workload->contender);
+    add(workload, CONTENDER_STEP, "time", "step", step->name);
+    if (step->launches_early && o->protocol != PROTOCOL_NONE) {
+        add(workload, CONTENDER_EARLY, "early", "early", "the early launch");
+    }
+    for (const rival *rival = !workload->device->info.emulated ? is->rivals
+                              : is->moves                      ? HOST_LOOP
+                                                               : HOST;
+         rival->title != NULL && !step->computes_nothing; ++rival) {
+        if (wanted[rival->role]) {
+            add_rival(workload, rival);
+        }
+    }
+    if (o->every_kernel) {
+        add_kernels(workload);
+    }
+}
+
+/* ---- all of it */
+
+/* The number of copies, by what one takes as if all of it had guards, and what is needed once. */
+static void choose_copies(workload *workload, const operand operands[OPERANDS]) {
+    const device_info *device = &workload->device->info;
+    const options *o = workload->options;
+    const double guards = (double)buffer_footprint(0);
+    const double d = output_bytes(workload);
+    const double available = (double)device_free_bytes();
+    const double once = (double)SPARE_BYTES + reference_bytes(&workload->arithmetic, o->m, o->n);
+    double copy = workload->contenders * (d + guards);
+    workload->operand_bytes = (size_t)d;
+    for (int i = 0; i < OPERANDS; ++i) {
+        copy += operands[i].elements > 0 ? bytes_of(&operands[i]) + guards : 0;
+        workload->operand_bytes += i <= OPERAND_C ? (size_t)bytes_of(&operands[i]) : 0;
+    }
+    if (once + copy > available) {
+        char k[24] = "";
+        snprintf(k, workload->arithmetic.moves ? 1 : sizeof k, " k=%d", o->k);
+        end_with(STATUS_USAGE,
+                 "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape", o->m,
+                 o->n, k, (once + copy) * 1e-9, device->emulated ? "memory" : "GPU memory",
+                 available * 1e-9);
+    }
+    workload->copies = device->emulated ? 1
+                                        : workload_copies(workload->operand_bytes, device->l2_bytes,
+                                                          (size_t)((available - once) / copy));
+}
+
+static void open_share(workload *workload, operand_copy *copy, int who) {
+    const options *o = workload->options;
     const bool emulated = workload->device->info.emulated;
-    copy->a = buffer_create((size_t)sizes->a, false, "A");
-    if (sizes->b > 0) {
-        copy->b = buffer_create((size_t)sizes->b, false, "B");
+    contender *contender = &workload->contender[who];
+    share *share = &copy->of[who];
+    const bool is_own = is_step(contender->role);
+    const size_t bytes = (size_t)output_bytes(workload);
+    /* The emulator itself reports a write outside D, with its line of source. */
+    share->d = buffer_create(bytes, !emulated, is_own ? "D" : "D of the second opinion");
+    share->problem =
+        (problem){.a = copy->operand[OPERAND_A].payload,
+                  .b = copy->operand[OPERAND_B].payload,
+                  .c = copy->operand[OPERAND_C].payload,
+                  .d = share->d.payload,
+                  .scale_a = (const float *)copy->operand[OPERAND_SCALE_A].payload,
+                  .scale_b = (const float *)copy->operand[OPERAND_SCALE_B].payload,
+                  .alpha = o->alpha,
+                  .beta = o->beta,
+                  .m = o->m,
+                  .n = o->n,
+                  .k = o->k,
+                  /* The emulator has the stricter rules for early launches; a trace is written
+                     before any wait. */
+                  .early = contender->role == CONTENDER_EARLY || (emulated && !machine_traces()),
+                  .kernel = contender->kernel > 0 ? contender->kernel : o->kernel,
+                  .stream = workload->device->stream};
+    if (who == 0) {
+        machine_watch_output(share->d.payload, bytes);
     }
-    if (workload->arithmetic.scaled) {
-        copy->scale_a = buffer_create((size_t)sizes->scale_a, false, "the scales of A");
-        copy->scale_b = buffer_create((size_t)sizes->scale_b, false, "the scales of B");
-    }
-    if (workload->arithmetic.takes_c) {
-        copy->c = buffer_create((size_t)sizes->d, false, "C");
-    }
-    for (int who = 0; who < CONTENDERS; ++who) {
-        if (!has_contender(workload->contenders.set, who)) {
-            continue;
-        }
-        /* The emulator itself reports a write outside D, with its line of source. */
-        copy->d[who] = buffer_create((size_t)sizes->d, !emulated,
-                                     is_step(who) ? "D" : "D of the second opinion");
-        copy->problem[who] =
-            (problem){.a = copy->a.payload,
-                      .b = copy->b.payload,
-                      .c = copy->c.payload,
-                      .d = copy->d[who].payload,
-                      .scale_a = (const float *)copy->scale_a.payload,
-                      .scale_b = (const float *)copy->scale_b.payload,
-                      .alpha = o->alpha,
-                      .beta = o->beta,
-                      .m = o->m,
-                      .n = o->n,
-                      .k = o->k,
-                      /* The emulator has the stricter rules for early launches; a trace is written
-                         before any wait. */
-                      .early = who == CONTENDER_EARLY || (emulated && !machine_traces()),
-                      .kernel = o->kernel,
-                      .stream = workload->device->stream};
-        if (who == CONTENDER_STEP) {
-            machine_watch_output(copy->d[who].payload, (size_t)sizes->d);
-        }
-        if (is_step(who)) {
-            prepare_step(workload, copy, who);
+    if (is_own && contender->role != CONTENDER_KERNEL) {
+        const double begin = monotonic_seconds();
+        prepare(workload, share);
+        if (copy == workload->copy) {
+            contender->before_seconds = monotonic_seconds() - begin;
         }
     }
 }
 
 void workload_open(workload *workload, const step *step, const device *device, const options *o) {
+    operand operands[OPERANDS];
     memset(workload, 0, sizeof *workload);
     workload->step = step;
+    workload->options = o;
     workload->device = device;
     workload->arithmetic = arithmetic_of(step);
-    open_contenders(workload, choose_contenders(workload, o));
-    const double available = (double)device_free_bytes();
-    const sizes sizes = sizes_of(workload, o);
-    const double left = available - sizes.once;
-    if (sizes.copy > left) {
-        refuse(workload, o, sizes.once + sizes.copy, available);
-    }
-    const double like_d = workload->arithmetic.takes_c ? 2 : 1;
-    workload->copies = device->info.emulated
-                           ? 1
-                           : workload_copies((size_t)(sizes.a + sizes.b + like_d * sizes.d),
-                                             device->info.l2_bytes, (size_t)(left / sizes.copy));
-    workload->reference =
-        reference_create(&workload->arithmetic, o->m, o->n, o->k, o->check == CHECK_SAMPLE);
+    add_contenders(workload);
+    describe_operands(workload, o->inputs, &(integers){.exact = false}, operands);
+    choose_copies(workload, operands);
+    workload->reference = reference_create(&workload->arithmetic, o->m, o->n, o->k);
     workload->copy = allocate(workload->copies, sizeof *workload->copy);
-    for (size_t i = 0; i < workload->copies; ++i) {
-        open_copy(workload, &workload->copy[i], o, &sizes);
+    for (operand_copy *copy = workload->copy; copy < workload->copy + workload->copies; ++copy) {
+        for (int i = 0; i < OPERANDS; ++i) {
+            if (operands[i].elements > 0) {
+                copy->operand[i] =
+                    buffer_create((size_t)bytes_of(&operands[i]), false, operands[i].name);
+            }
+        }
+        copy->of = allocate((size_t)workload->contenders, sizeof *copy->of);
+        for (int who = 0; who < workload->contenders; ++who) {
+            open_share(workload, copy, who);
+        }
     }
-    leave_out_refused(workload);
 }
 
 void workload_close(workload *workload) {
     for (size_t i = 0; i < workload->copies; ++i) {
         operand_copy *copy = &workload->copy[i];
-        for (int who = 0; who < CONTENDERS; ++who) {
-            if (copy->state[who] != NULL) {
-                workload->step->release(copy->state[who]);
-            }
-            buffer_destroy(&copy->d[who]);
+        for (int who = 0; who < workload->contenders; ++who) {
+            release(workload, &copy->of[who]);
+            buffer_destroy(&copy->of[who].d);
         }
-        buffer_destroy(&copy->a);
-        buffer_destroy(&copy->b);
-        buffer_destroy(&copy->c);
-        buffer_destroy(&copy->scale_a);
-        buffer_destroy(&copy->scale_b);
+        for (int j = 0; j < OPERANDS; ++j) {
+            buffer_destroy(&copy->operand[j]);
+        }
+        free(copy->of);
     }
+    for (contender *c = workload->contender; c < workload->contender + workload->contenders; ++c) {
+        second_opinion_close(c->opinion);
+        for (int i = 0; i < MEASURES; ++i) {
+            free(c->of[i]);
+        }
+    }
+    free(workload->contender);
     free(workload->copy);
     reference_destroy(&workload->reference);
-    for (int who = 0; who < CONTENDERS; ++who) {
-        second_opinion_close(workload->second_opinion[who]);
-    }
 }
 
-size_t workload_operand_bytes(const workload *workload) {
-    const operand_copy *copy = &workload->copy[0];
-    return copy->a.bytes + copy->b.bytes + copy->c.bytes + copy->d[CONTENDER_STEP].bytes;
-}
-
-reference workload_reference(const workload *workload, int contender, size_t copy) {
+reference workload_reference(const workload *workload, const contender *contender, size_t copy) {
     reference result = workload->reference;
-    if (contender == CONTENDER_COPY) {
-        result.words = (uint32_t *)workload->copy[copy].a.payload;
+    if (contender->role == CONTENDER_COPY) {
+        result.words = (uint32_t *)workload->copy[copy].operand[OPERAND_A].payload;
         result.rows = (size_t)result.m;
         result.columns = (size_t)result.n;
     }
     return result;
 }
 
-rounding workload_rounding(const workload *workload, int contender) {
+rounding workload_rounding(const workload *workload, const contender *contender) {
     const arithmetic *arithmetic = &workload->arithmetic;
-    const bool own = arithmetic->scaled ? is_step(contender) : contender != CONTENDER_OTHER;
+    const bool own =
+        arithmetic->scaled ? is_step(contender->role) : contender->role != CONTENDER_OTHER;
     return arithmetic_rounding(arithmetic, workload->reference.k, own);
 }
 
-/* Fills the operand with NaN if `looked_at` says that the step must not read it. Does nothing if
- * there is no such operand. */
-static void fill_operand(const workload *workload, const buffer *buffer, enum number format,
-                         bool looked_at, const recipe *recipe) {
-    struct CUstream_st *stream = workload->device->stream;
-    if (buffer->bytes > 0 && looked_at) {
-        operands_fill(buffer->payload, format, buffer->bytes / number_bytes(format), recipe,
-                      stream);
-    } else if (buffer->bytes > 0) {
-        buffer_poison(buffer, stream);
-    }
-}
-
-static void fill_copy(const workload *workload, const operand_copy *copy, const options *o,
-                      enum inputs inputs, const integers *integers) {
-    const arithmetic *arithmetic = &workload->arithmetic;
-    const step *step = workload->step;
-    const bool looks_at_ab = !arithmetic->takes_c || o->alpha != 0;
-    const recipe b = {.inputs = inputs,
-                      .seed = o->seed,
-                      .stream = RANDOM_STREAM_B,
-                      .row = (uint64_t)o->k,
-                      .range = integers->range,
-                      .spacing = 1};
-    recipe a = b;
-    a.stream = RANDOM_STREAM_A;
-    a.row = arithmetic->moves ? (uint64_t)o->n : b.row;
-    a.spacing = integers->spacing;
-    recipe c = b;
-    c.stream = RANDOM_STREAM_C;
-    c.row = (uint64_t)o->n;
-    c.range = integers->c_range;
-    fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a);
-    fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b);
-    fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c);
-    recipe scales = {.inputs = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES,
-                     .seed = o->seed,
-                     .stream = RANDOM_STREAM_SCALES};
-    fill_operand(workload, &copy->scale_a, NUMBER_FP32, true, &scales);
-    ++scales.stream;
-    fill_operand(workload, &copy->scale_b, NUMBER_FP32, true, &scales);
-    if (step->operands_made != NULL) { /* it needs another layout of the operands */
-        check_step(
-            step->operands_made(&copy->problem[CONTENDER_STEP], copy->state[CONTENDER_STEP]));
-    }
-}
-
-void workload_fill(workload *workload, size_t count, const options *o, enum inputs inputs,
-                   const integers *integers) {
-    for (size_t i = 0; i < count; ++i) {
-        fill_copy(workload, &workload->copy[i], o, inputs, integers);
-    }
-    device_wait(workload->device, "the kernels that make the operands");
-}
-
 void workload_poison(const workload *workload) {
-    for (size_t i = 0; i < workload->copies * CONTENDERS; ++i) {
-        if (has_contender(workload->contenders.set, i % CONTENDERS)) {
-            buffer_poison(&workload->copy[i / CONTENDERS].d[i % CONTENDERS],
-                          workload->device->stream);
+    for (size_t i = 0; i < workload->copies; ++i) {
+        for (int who = 0; who < workload->contenders; ++who) {
+            buffer_poison(&workload->copy[i].of[who].d, workload->device->stream);
         }
     }
     device_wait(workload->device, "the filling of the outputs with NaN");
@@ -342,15 +386,13 @@ void workload_poison(const workload *workload) {
 bool workload_guards_intact(const workload *workload, char *text, size_t size) {
     char where[96];
     text[0] = '\0';
-    for (size_t i = 0; i < workload->copies * CONTENDERS; ++i) {
-        const size_t copy = i / CONTENDERS;
-        const int who = (int)(i % CONTENDERS);
-        if (has_contender(workload->contenders.set, who) &&
-            !buffer_guards_intact(&workload->copy[copy].d[who], where, sizeof where)) {
-            snprintf(text, size, "guards: D%s%s of copy %zu: %s",
-                     who == CONTENDER_STEP ? "" : " of ",
-                     who == CONTENDER_STEP ? "" : workload->contenders.names[who], copy, where);
-            return false;
+    for (size_t i = 0; i < workload->copies; ++i) {
+        for (int who = 0; who < workload->contenders; ++who) {
+            if (!buffer_guards_intact(&workload->copy[i].of[who].d, where, sizeof where)) {
+                snprintf(text, size, "guards: D%s%s of copy %zu: %s", who == 0 ? "" : " of ",
+                         who == 0 ? "" : workload->contender[who].title, i, where);
+                return false;
+            }
         }
     }
     return true;

@@ -1,5 +1,5 @@
-/* The operands of a run: several copies of the same A, B and C, each with outputs of its own for
- * the step and for the second opinion, so that timed launches do not find their operands in the L2
+/* What a run works on: the contenders, and several copies of the same A, B and C, each with outputs
+ * of its own for every contender, so that timed launches do not find their operands in the L2
  * cache. The emulator times nothing, and has one copy. */
 #pragma once
 
@@ -8,33 +8,74 @@
 
 #include "harness/arithmetic.h"
 #include "harness/buffers.h"
+#include "harness/check.h"
 #include "harness/device.h"
 #include "harness/options.h"
 #include "harness/reference.h"
-#include "harness/timing.h"
 #include "step.h"
 
+/* The checks in the order in which they are made: on inputs whose result is exact, on those that
+ * are timed, and on what timed launches wrote. Where words are moved all three are exact. */
+enum check_phase { PHASE_EXACT, PHASE_TIMED, PHASE_AFTER_TIMING, PHASES };
+
+/* What is measured in each round; NAN where it could not be measured. */
+enum measure {
+    SECONDS,   /* per launch */
+    CLOCK_GHZ, /* mean over the SMs during the timed launches */
+    WATTS,     /* sustained only */
+    JOULES,    /* per launch, sustained only */
+    MEASURES,
+    SHARE = MEASURES, /* what follows from these and the step: of the tensor cores' cycles, or of
+                       * the memory's peak rate, 0 to 1; NAN if the peak is unknown */
+    FIELDS
+};
+
+/* One that is run, checked and timed beside the others; and all that is found out about it. */
+typedef struct contender {
+    enum contender_role role;
+    int kernel;              /* of CONTENDER_KERNEL, its number from 1 on; else 0 */
+    char key[24];            /* in a row: "cublas" */
+    const char *label;       /* of its printed line: "cuBLAS" */
+    char title[64];          /* in a sentence: "cuBLASLt's best" */
+    second_opinion *opinion; /* NULL: it is the step */
+    const void *context;     /* of launch */
+    void (*launch)(const struct contender *contender, size_t copy); /* enqueues one launch */
+    double before_seconds; /* what it took to get ready, once: the step's prepare of the first
+                            * copy, or the start of its library and the search in it */
+    verdict verdicts[PHASES];
+    size_t launches;              /* in timing, warm-ups included */
+    double *of[MEASURES];         /* [rounds] each; NULL: not timed */
+    double limited[CLOCK_LIMITS]; /* sustained only: share of the time in which the driver held the
+                                   * clock down for that reason, the sum over the rounds */
+} contender;
+
+/* The operands; some computations have not all of them. */
+enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERAND_SCALE_A, OPERAND_SCALE_B, OPERANDS };
+
+/* One contender's part of a copy of the operands. */
+typedef struct share {
+    buffer d;
+    problem problem; /* the same A, B and C for all, each with its own D */
+    void *state;     /* what the step's prepare made */
+} share;
+
 typedef struct operand_copy {
-    buffer a, b, c;          /* B and C are empty if the computation has none */
-    buffer scale_a, scale_b; /* the same */
-    buffer d[CONTENDERS];
-    problem problem[CONTENDERS]; /* the same A, B and C, each with its own D */
-    void *state[CONTENDERS]; /* what the step's prepare made, for its usual and its early launch */
+    buffer operand[OPERANDS]; /* empty where there is none */
+    share *of;                /* [contenders] */
 } operand_copy;
 
 typedef struct workload {
     const step *step;
+    const options *options;
     const device *device;
-    arithmetic arithmetic;                      /* of the step */
-    second_opinion *second_opinion[CONTENDERS]; /* NULL for the step */
+    arithmetic arithmetic; /* of the step */
     reference reference;
     size_t copies;
-    operand_copy *copy;    /* [copies] */
-    contenders contenders; /* that there are */
-    contender_set refused; /* that were wanted, but do not take the problem */
-    char early_name[64];
-    double before_seconds[CONTENDERS]; /* what each took to get ready, once: the step's prepare of
-                                        * the first copy, or the start of its library */
+    size_t operand_bytes; /* of one A, B, D and, if there is one, C together */
+    operand_copy *copy;   /* [copies] */
+    int contenders;       /* the step is the first */
+    contender *contender; /* [contenders] */
+    char without[160];    /* contenders that do not take the problem: "cuBLAS, the copy" */
 } workload;
 
 /* Copies of operands of operand_bytes (A, B, C and D) that make more than twice the L2 cache: at
@@ -46,23 +87,26 @@ void workload_open(workload *workload, const step *step, const device *device,
                    const options *options);
 void workload_close(workload *workload);
 
-/* Bytes of one A, B, D and, if there is one, C together. */
-size_t workload_operand_bytes(const workload *workload);
+/* The contender of that role; NULL if there is none. */
+contender *workload_find(const workload *workload, enum contender_role role);
+
+/* Its part of a copy of the operands. */
+share *workload_share(const workload *workload, const contender *contender, size_t copy);
+
+/* To be called before a contender's launches, and after they have ended. */
+void workload_turn(const contender *contender, bool begins);
 
 /* What the output of the contender in a copy of the operands must be: of a plain copy, A. The
  * result shares its memory with the workload. */
-reference workload_reference(const workload *workload, int contender, size_t copy);
+reference workload_reference(const workload *workload, const contender *contender, size_t copy);
 
 /* How a correct output of the contender may be rounded. */
-rounding workload_rounding(const workload *workload, int contender);
+rounding workload_rounding(const workload *workload, const contender *contender);
 
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
  * that alpha or beta multiplies with 0 are NaN: BLAS specifies that they are not read. */
-void workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
-                   const integers *integers);
+void workload_fill(workload *workload, size_t count, enum inputs inputs, const integers *integers);
 /* Fills the outputs of all copies with NaN. */
 void workload_poison(const workload *workload);
-/* One launch of a contender on a copy of the operands. */
-void workload_launch(const void *workload, int contender, size_t copy);
 /* text: the buffer that was written outside of its bounds, and where; empty if there is none. */
 bool workload_guards_intact(const workload *workload, char *text, size_t size);

@@ -25,11 +25,11 @@ static const double UNGATED_AT_LEAST = 1.5;
 static void *from, *to;
 
 /* A copy at once, or after a delay. */
-static void copy(const void *context, int who, size_t number) {
+static void copy(const contender *contender, size_t number) {
     const double begin = monotonic_seconds();
-    (void)context;
     (void)number;
-    while (who == CONTENDER_OTHER && monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
+    while (contender->role == CONTENDER_OTHER &&
+           monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
     }
     cuda_check(cudaMemcpyAsync(to, from, COPIED_BYTES, cudaMemcpyDeviceToDevice, gpu.stream),
                "a copy");
@@ -37,12 +37,25 @@ static void copy(const void *context, int who, size_t number) {
 
 /* The time of a copy with the delay before every enqueueing over the time of one without. */
 static double delayed_over_undelayed(bool ungated) {
-    const contenders contenders = {STEP_AND_OTHER, {"copy", "late copy"}, copy, NULL};
-    const options options = {.protocol = PROTOCOL_BURST, .rounds = ROUNDS, .ungated = ungated};
-    const work work = {.bytes = 2.0 * COPIED_BYTES};
-    timing timing = {.rounds = 0};
-    timing_run(&gpu, &options, 1, work, &contenders, &timing);
-    return timing_summarize(&timing, CONTENDER_OTHER, &gpu.info).ratio.median;
+    static const step moves = {.computes = TRANSPOSE_FP32};
+    const options options = {.m = COPIED_BYTES / 4,
+                             .n = 1,
+                             .protocol = PROTOCOL_BURST,
+                             .rounds = ROUNDS,
+                             .ungated = ungated};
+    contender contenders[] = {{.role = CONTENDER_STEP, .title = "copy", .launch = copy},
+                              {.role = CONTENDER_OTHER, .title = "late copy", .launch = copy}};
+    workload workload = {.step = &moves,
+                         .options = &options,
+                         .device = &gpu,
+                         .arithmetic = arithmetic_of(&moves),
+                         .copies = 1,
+                         .contenders = 2,
+                         .contender = contenders};
+    static timing timing; /* too large for the stack */
+    timing.rounds = 0;
+    timing_run(&workload, &timing);
+    return timing_summarize(&workload, &contenders[1], timing.rounds).ratio.median;
 }
 
 static void delays_do_not_count(void) {
@@ -79,11 +92,10 @@ typedef struct product {
     double watts[MOST_SAMPLES];
 } product;
 
-static void launch_product(void *context, size_t number) {
+static void launch_product(void *context) {
     product *product = context;
     const double now = monotonic_seconds();
     const size_t count = product->count;
-    (void)number;
     if (count < MOST_SAMPLES && (count == 0 || now > product->when[count - 1] + SAMPLE_SECONDS)) {
         product->when[count] = now;
         product->watts[product->count++] = nvml_power_watts();
@@ -111,7 +123,6 @@ static double sampled_watts(const product *product) {
 }
 
 static void joules_are_watts(void) {
-    static metered metered; /* too large for the stack */
     static product product;
     product.problem = (problem){.a = operand(),
                                 .b = operand(),
@@ -123,12 +134,12 @@ static void joules_are_watts(void) {
     product.cublas =
         second_opinion_open(&(step){.computes = GEMM_BF16}, CONTENDER_OTHER, gpu.stream);
     const metered_work work = {"cuBLAS", launch_product, &product};
-    meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS, &metered);
+    const metered metered = meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS);
     const double sampled = sampled_watts(&product);
-    const double counted = edges_watts(&metered.edges);
-    EXPECT(fabs(counted / sampled - 1) <= POWER_TOLERANCE,
-           "the energy counter gives %.1f W, the driver's power is %.1f W", counted, sampled);
-    message("the energy counter: %.1f W, the power sampled beside it: %.1f W", counted, sampled);
+    EXPECT(fabs(metered.watts / sampled - 1) <= POWER_TOLERANCE,
+           "the energy counter gives %.1f W, the driver's power is %.1f W", metered.watts, sampled);
+    message("the energy counter: %.1f W, the power sampled beside it: %.1f W", metered.watts,
+            sampled);
 }
 
 int main(void) {

@@ -30,11 +30,13 @@ static int launches; /* of the step of this process */
 /* The fewest launches before timing starts: one exact, and bounded ones on two copies. */
 #ifndef FIRST_LAUNCHES
 #define FIRST_LAUNCHES 3
+#define ON_GPU true
+#else
+#define ON_GPU false
 #endif
 
 static inline int prepare(const problem *problem, void **state) {
-    const bool fp16 =
-        subject->fp16_sums && second_opinion_name(subject, CONTENDER_NARROW_SUMS) != NULL;
+    const bool fp16 = subject->fp16_sums && ON_GPU;
     *state = second_opinion_open(subject, fp16 ? CONTENDER_NARROW_SUMS : CONTENDER_OTHER,
                                  problem->stream);
     return 0;

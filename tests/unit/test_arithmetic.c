@@ -116,23 +116,6 @@ static void copies(void) {
     }
 }
 
-static void samples(void) {
-    static uint64_t positions[SAMPLE_COUNT];
-    const int shapes[][2] = {{1, 1}, {1, 13}, {1, 8}, {7, 24}, {8192, 4096}, {INT_MAX, 8}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-        const uint64_t m = (uint64_t)shapes[i][0];
-        const uint64_t n = (uint64_t)shapes[i][1];
-        const uint64_t corners[] = {0, n - 1, (m - 1) * n, m * n - 1};
-        sample_positions(shapes[i][0], shapes[i][1], positions);
-        EXPECT(memcmp(positions, corners, sizeof corners) == 0, "corners of shape %zu", i);
-        uint64_t largest = 0;
-        for (size_t j = 0; j < SAMPLE_COUNT; ++j) {
-            largest = positions[j] > largest ? positions[j] : largest;
-        }
-        EXPECT(largest == m * n - 1, "shape %zu", i);
-    }
-}
-
 /* ---- numbers */
 
 static integers integers_of(const step *step, int64_t k, float alpha, float beta) {
@@ -148,8 +131,8 @@ static void computations(void) {
     EXPECT(sums.fp16_sums && !arithmetic_of(&half).fp16_sums, "fp16");
     EXPECT(arithmetic_of(&addmm).takes_c && arithmetic_of(&addmm).output == NUMBER_FP32, "addmm");
     EXPECT(arithmetic_of(&unknown).name == NULL, "unknown");
-    EXPECT(arithmetic_moved_bytes(&transposed, 32768, 65536) == 17179869184.0, "bytes");
-    EXPECT(shape_flop(8192, 8192, 8192) == 1099511627776.0, "flop");
+    EXPECT(arithmetic_work(&transposed, 32768, 65536, 0) == 17179869184.0, "bytes");
+    EXPECT(arithmetic_work(&sums, 8192, 8192, 8192) == 1099511627776.0, "flop");
     EXPECT(arithmetic_rounding(&sums, 4096, true).to_fp16 == 512, "fp16 sums");
     EXPECT(arithmetic_rounding(&sums, 4, true).to_fp16 == 1, "less than one group");
     EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp16 == 0, "fp32 sums");
@@ -270,24 +253,29 @@ static void times(void) {
     double cublas_seconds[] = {2e-3, 2e-3, 2e-3};
     double clock_ghz[] = {1, 1, 1};
     double unknown[] = {NAN, NAN, NAN};
-    const timing timing = {.rounds = 3,
-                           .work = {.flop = 4.096e9},
-                           .samples = {{{step_seconds, clock_ghz, unknown, unknown}, 15},
-                                       {{cublas_seconds, unknown, unknown, unknown}, 15}}};
-    const device_info gpu = {.compute_capability = 90, .sms = 2};
-    const timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
+    static const options o = {.m = 1024, .n = 2000, .k = 1000};
+    contender contenders[] = {
+        {.role = CONTENDER_STEP, .of = {step_seconds, clock_ghz, unknown, unknown}},
+        {.role = CONTENDER_OTHER, .of = {cublas_seconds, unknown, unknown, unknown}}};
+    const device gpu = {.info = {.compute_capability = 90, .sms = 2}};
+    workload workload = {.step = &tiled,
+                         .options = &o,
+                         .device = &gpu,
+                         .arithmetic = arithmetic_of(&tiled),
+                         .contenders = 2,
+                         .contender = contenders};
+    const timing_summary step = timing_summarize(&workload, &contenders[0], 3);
     EXPECT(step.of[SECONDS] == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS",
            step.rate.median);
     /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
-    EXPECT(near(step.share, 0.25), "share %g", step.share);
+    EXPECT(near(step.of[SHARE], 0.25), "share %g", step.of[SHARE]);
     EXPECT(isnan(step.of[WATTS]) && isnan(step.of[JOULES]), "power was not measured");
-    const timing_summary cublas = timing_summarize(&timing, CONTENDER_OTHER, &gpu);
-    EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
+    const timing_summary cublas = timing_summarize(&workload, &contenders[1], 3);
+    EXPECT(isnan(cublas.of[SHARE]) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
     EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
            "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
-    struct timing of_8_bits = timing;
-    of_8_bits.work.of_8_bits = true;
-    EXPECT(peak_flop_per_cycle(&of_8_bits, CONTENDER_STEP, &gpu) == 2 * 2 * 4096,
+    workload.arithmetic = arithmetic_of(&fp8);
+    EXPECT(near(timing_summarize(&workload, &contenders[0], 3).of[SHARE], 0.125),
            "8 bits: twice the rate");
 }
 
@@ -323,7 +311,6 @@ static const struct {
 } CASES[] = {
     {"shape: rounding up to what is taken", rounding_up},
     {"shape: number of operand copies", copies},
-    {"shape: sampled positions", samples},
     {"arithmetic: what is computed, and what is rounded", computations},
     {"arithmetic: range of exact integers", integer_range},
     {"arithmetic: sums of the exact check's integers", sums_stay_exact},

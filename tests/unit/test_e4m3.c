@@ -165,46 +165,51 @@ static void exact_integers(void) {
     }
 }
 
-/* 3 rows of A, 131 of B: the last ones have other scales. */
+/* Operands with room for the longest sums, and scales for each block: 3 rows of A, 131 of B, of
+ * which the last ones have other scales; or one row of A and SUMS of B, of up to MOST_K. */
 enum { M = 3, N = 131, K = 1040, K_BLOCKS = 9, COLUMNS = 12, N_BLOCKS = 2 };
+enum { MOST_K = 16384, SUMS = 48 };
 
-typedef struct operands {
-    _Alignas(16) uint8_t a[M * K];
-    _Alignas(16) uint8_t b[N * K];
-    float scale_a[K_BLOCKS * M], scale_b[N_BLOCKS * COLUMNS];
-    problem problem;
-} operands;
+static struct operands {
+    _Alignas(16) uint8_t a[MOST_K];
+    _Alignas(16) uint8_t b[SUMS * MOST_K];
+    float scale_a[MOST_K / SCALE_BLOCK], scale_b[MOST_K / SCALE_BLOCK];
+} made;
 
-static void make_operands(operands *made, enum inputs inputs) {
-    recipe recipe = {.inputs = inputs, .seed = 1, .row = K, .range = 2, .spacing = 1};
-    const bool exact = inputs == INPUTS_INTEGERS;
-    void *const all[] = {made->a, made->b, made->scale_a, made->scale_b};
-    const size_t counts[] = {M * K, N * K, K_BLOCKS * M, N_BLOCKS * COLUMNS};
+static problem make_operands(int m, int n, int k, enum inputs inputs, uint64_t seed) {
+    void *const all[] = {made.a, made.b, made.scale_a, made.scale_b};
+    const size_t counts[] = {(size_t)(m * k), (size_t)(n * k), MOST_K / SCALE_BLOCK,
+                             MOST_K / SCALE_BLOCK};
+    recipe recipe = {.inputs = inputs, .seed = seed, .row = (uint64_t)k, .range = 2, .spacing = 1};
     for (int i = 0; i < 4; ++i) {
         recipe.stream = (uint64_t)i;
-        recipe.inputs = i < 2 ? inputs : exact ? INPUTS_POWERS : INPUTS_SCALES;
+        recipe.inputs = i < 2 ? inputs : inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
         for (size_t j = 0; j < counts[i]; ++j) {
             operand_write(all[i], i < 2 ? NUMBER_E4M3 : NUMBER_FP32, &recipe, j);
         }
     }
-    made->problem = (problem){.a = made->a,
-                              .b = made->b,
-                              .scale_a = made->scale_a,
-                              .scale_b = made->scale_b,
-                              .m = M,
-                              .n = N,
-                              .k = K};
+    return (problem){.a = made.a,
+                     .b = made.b,
+                     .scale_a = made.scale_a,
+                     .scale_b = made.scale_b,
+                     .m = m,
+                     .n = n,
+                     .k = k};
 }
 
 static void scales(void) {
-    static operands made;
-    make_operands(&made, INPUTS_NORMAL);
+    const problem problem = make_operands(M, N, K, INPUTS_NORMAL, 1);
     const arithmetic one = arithmetic_of(&PLAIN);
     const arithmetic blocks = arithmetic_of(&BLOCKS);
-    EXPECT(scale_of_a(&one, &made.problem, 2, 700) == made.scale_a[0], "one for A");
-    EXPECT(scale_of_b(&one, &made.problem, 130, 700) == made.scale_b[0], "one for B");
-    EXPECT(scale_of_a(&blocks, &made.problem, 2, 700) == made.scale_a[5 * M + 2], "a block of A");
-    EXPECT(scale_of_b(&blocks, &made.problem, 130, 700) == made.scale_b[COLUMNS + 5], "of B");
+    const struct {
+        float got, wanted;
+    } rows[] = {{scale_of_a(&one, &problem, 2, 700), made.scale_a[0]},
+                {scale_of_b(&one, &problem, 130, 700), made.scale_b[0]},
+                {scale_of_a(&blocks, &problem, 2, 700), made.scale_a[5 * M + 2]},
+                {scale_of_b(&blocks, &problem, 130, 700), made.scale_b[COLUMNS + 5]}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        EXPECT(rows[i].got == rows[i].wanted, "row %zu", i);
+    }
     EXPECT(arithmetic_scales_of_a(&blocks, M, K) == K_BLOCKS * M, "of A");
     EXPECT(arithmetic_scales_of_b(&blocks, N, K) == N_BLOCKS * COLUMNS, "of B");
     EXPECT(arithmetic_scales_of_a(&one, M, K) == 1 && arithmetic_scales_of_b(&one, N, K) == 1, "1");
@@ -222,85 +227,51 @@ static void scales(void) {
 }
 
 /* The reference of every element on the emulator, whose memory is the host's. */
-static reference reference_of(const step *step, const operands *made) {
+static reference reference_of(const step *step, const problem *problem) {
     const arithmetic arithmetic = arithmetic_of(step);
-    const reference made_of = reference_create(&arithmetic, M, N, K, false);
-    reference_compute(&made_of, &made->problem, NULL);
+    const reference made_of = reference_create(&arithmetic, problem->m, problem->n, problem->k);
+    reference_compute(&made_of, problem, NULL);
     return made_of;
 }
 
-/* Whether an output passes as the step's own, or as that of another library. */
-static bool passes(const step *step, const expected *expected, float output, bool own) {
-    const arithmetic arithmetic = arithmetic_of(step);
-    const rounding rounding = arithmetic_rounding(&arithmetic, K, own);
-    return compare_bounded(&rounding, number_round(NUMBER_BF16, output), expected).right;
-}
-
 /* Of normal inputs the model is within the bound, a last bit changed is noticed though the bound
- * has room for it, and others may differ from the model. */
+ * has room for it, and others may differ from the model. In the exact check nothing is lost, with
+ * powers of two as scales. */
 static void modelled(void) {
-    static operands made;
-    make_operands(&made, INPUTS_NORMAL);
-    for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
-        const reference reference = reference_of(STEPS[s], &made);
+    for (size_t s = 0; s < 2 * sizeof STEPS / sizeof *STEPS; ++s) {
+        const step *step = STEPS[s / 2];
+        const bool exact = s % 2 == 1;
+        const arithmetic arithmetic = arithmetic_of(step);
+        const rounding own = arithmetic_rounding(&arithmetic, K, true);
+        const rounding other = arithmetic_rounding(&arithmetic, K, false);
+        const problem problem = make_operands(M, N, K, exact ? INPUTS_INTEGERS : INPUTS_NORMAL, 1);
+        const reference reference = reference_of(step, &problem);
         int lost = 0;
         for (size_t i = 0; i < reference.count; ++i) {
-            const expected expected = reference_element(&reference, i);
-            const float next = expected.modelled * (1 + 0x1p-7f);
-            EXPECT(passes(STEPS[s], &expected, expected.modelled, true), "%s: %zu", STEPS[s]->name,
-                   i);
-            EXPECT(!passes(STEPS[s], &expected, next, true), "%s: %zu", STEPS[s]->name, i);
-            EXPECT(passes(STEPS[s], &expected, (float)expected.value, false), "others: %zu", i);
-            EXPECT(!passes(STEPS[s], &expected, NAN, false), "NaN: %zu", i);
-            lost += (double)expected.modelled != expected.value;
+            const expected *e = &reference.elements[i];
+            const float model = number_round(NUMBER_BF16, e->modelled);
+            const float next = number_round(NUMBER_BF16, e->modelled * (1 + 0x1p-7f));
+            const float value = number_round(NUMBER_BF16, (float)e->value);
+            EXPECT(compare_bounded(&own, model, e).right, "%s: %zu", step->name, i);
+            EXPECT(exact || !compare_bounded(&own, next, e).right, "%s: %zu", step->name, i);
+            EXPECT(compare_bounded(&other, value, e).right, "others: %zu", i);
+            EXPECT(!compare_bounded(&other, NAN, e).right, "NaN: %zu", i);
+            lost += (double)e->modelled != e->value;
         }
-        EXPECT(lost > 300, "%s: only %d sums lost something", STEPS[s]->name, lost);
+        EXPECT(exact ? lost == 0 : lost > 300, "%s: %d sums lost something", step->name, lost);
         reference_destroy(&reference);
     }
 }
 
-/* One row of A, and SUMS of B. */
-enum { MOST_K = 16384, SUMS = 48 };
-
-typedef struct long_sums {
-    _Alignas(16) uint8_t a[MOST_K];
-    _Alignas(16) uint8_t b[SUMS * MOST_K];
-    float scale_a[MOST_K / SCALE_BLOCK], scale_b[MOST_K / SCALE_BLOCK];
-    problem problem;
-} long_sums;
-
-static void make_long_sums(long_sums *made, int k) {
-    void *const all[] = {made->a, made->b, made->scale_a, made->scale_b};
-    const size_t counts[] = {MOST_K, SUMS * MOST_K, MOST_K / SCALE_BLOCK, MOST_K / SCALE_BLOCK};
-    for (int i = 0; i < 4; ++i) {
-        const recipe recipe = {.inputs = i < 2 ? INPUTS_NORMAL : INPUTS_SCALES,
-                               .seed = (uint64_t)k,
-                               .stream = (uint64_t)i};
-        for (size_t j = 0; j < counts[i]; ++j) {
-            operand_write(all[i], i < 2 ? NUMBER_E4M3 : NUMBER_FP32, &recipe, j);
-        }
-    }
-    made->problem = (problem){.a = made->a,
-                              .b = made->b,
-                              .scale_a = made->scale_a,
-                              .scale_b = made->scale_b,
-                              .m = 1,
-                              .n = SUMS,
-                              .k = k};
-}
-
-/* The exact sum of products `first` to `end` - 1 of a column, and of their magnitudes. */
-static double part_of_sum(const arithmetic *arithmetic, const problem *problem, size_t column,
-                          size_t first, size_t end, double *magnitude) {
-    const uint8_t *a = problem->a;
-    const uint8_t *b = (const uint8_t *)problem->b + column * (size_t)problem->k;
+/* The exact sum of the products of a column's k-tile that begins at `first`. */
+static double sum_of_tile(const arithmetic *arithmetic, const problem *problem, size_t column,
+                          size_t first) {
     double sum = 0;
-    for (size_t j = first; j < end; ++j) {
-        const double scale = (double)scale_of_a(arithmetic, problem, 0, j) *
-                             (double)scale_of_b(arithmetic, problem, column, j);
-        const double product = (double)e4m3_to_float(a[j]) * (double)e4m3_to_float(b[j]) * scale;
-        sum += product;
-        *magnitude += fabs(product);
+    for (size_t j = first; j < first + SCALE_BLOCK; ++j) {
+        sum += (double)e4m3_to_float(made.a[j]) *
+               (double)e4m3_to_float(made.b[column * (size_t)problem->k + j]) *
+               (double)scale_of_a(arithmetic, problem, 0, j) *
+               (double)scale_of_b(arithmetic, problem, column, j);
     }
     return sum;
 }
@@ -308,69 +279,41 @@ static double part_of_sum(const arithmetic *arithmetic, const problem *problem, 
 /* What another library may give passes, promoted at any interval or k split into parts; zeros do
  * not, nor do sums without one k-tile, or with one twice. */
 static void others_are_bounded(void) {
-    static long_sums made;
-    const step *const steps[] = {&PLAIN, &BLOCKS};
-    for (int k = 512; k <= MOST_K; k *= 2) {
-        make_long_sums(&made, k);
-        for (int s = 0; s < 2; ++s) {
-            arithmetic arithmetic = arithmetic_of(steps[s]);
-            const rounding rounding = arithmetic_rounding(&arithmetic, k, false);
-            int zeros = 0;
-            int without = 0;
-            int twice = 0;
-            for (size_t i = 0; i < SUMS; ++i) {
-                expected expected = {0, 0, 0, 0};
-                double magnitude = 0;
+    static const step *const steps[] = {&PLAIN, &BLOCKS};
+    for (int i = 0; 512 << i / 2 <= MOST_K; ++i) {
+        const int k = 512 << i / 2;
+        const problem problem = make_operands(1, SUMS, k, INPUTS_NORMAL, (uint64_t)k);
+        const reference reference = reference_of(steps[i % 2], &problem);
+        arithmetic arithmetic = reference.arithmetic;
+        const rounding rounding = arithmetic_rounding(&arithmetic, k, false);
+        int refused[3] = {0};
+        for (size_t column = 0; column < SUMS; ++column) {
+            expected e = reference.elements[column];
+            for (int promotion = E4M3_K; promotion <= (i % 2 == 0 ? k : SCALE_BLOCK);
+                 promotion *= 2) {
                 double cut;
-                expected.value =
-                    part_of_sum(&arithmetic, &made.problem, i, 0, (size_t)k, &magnitude);
-                expected.magnitude = (float)magnitude;
-                for (int promotion = E4M3_K; promotion <= (s == 0 ? k : SCALE_BLOCK);
-                     promotion *= 2) {
-                    arithmetic.promotion = promotion;
-                    const float output =
-                        number_round(NUMBER_BF16, reference_modelled(&arithmetic, &made.problem, i,
-                                                                     NULL, NULL, &cut));
-                    expected.partials = (float)cut;
-                    const comparison result = compare_bounded(&rounding, output, &expected);
-                    EXPECT(result.right, "k=%d, promoted every %d: %g, not %g", k, promotion,
-                           (double)output, expected.value);
-                }
-                zeros += !compare_bounded(&rounding, 0, &expected).right;
-                for (size_t tile = 0; tile < (size_t)k; tile += SCALE_BLOCK) {
-                    const double part = part_of_sum(&arithmetic, &made.problem, i, tile,
-                                                    tile + SCALE_BLOCK, &magnitude);
-                    without +=
-                        !compare_bounded(&rounding, (float)(expected.value - part), &expected)
-                             .right;
-                    twice += !compare_bounded(&rounding, (float)(expected.value + part), &expected)
-                                  .right;
-                }
+                arithmetic.promotion = promotion;
+                const float sum =
+                    reference_modelled(&arithmetic, &problem, column, NULL, NULL, &cut);
+                e.partials = (float)cut;
+                EXPECT(compare_bounded(&rounding, number_round(NUMBER_BF16, sum), &e).right,
+                       "k=%d, promoted every %d: %g, not %g", k, promotion, (double)sum, e.value);
             }
-            EXPECT(zeros > SUMS / 2 && without > 0 && twice > 0,
-                   "k=%d, %s: of %d zeros are refused %d times, sums without a k-tile %d times, "
-                   "with one twice %d times",
-                   k, steps[s]->name, SUMS, zeros, without, twice);
+            refused[0] += !compare_bounded(&rounding, 0, &e).right;
+            for (size_t first = 0; first < (size_t)k; first += SCALE_BLOCK) {
+                const double part = sum_of_tile(&arithmetic, &problem, column, first);
+                refused[1] += !compare_bounded(&rounding, (float)(e.value - part), &e).right;
+                refused[2] += !compare_bounded(&rounding, (float)(e.value + part), &e).right;
+            }
         }
-    }
-}
-
-/* In the exact check nothing is lost, with powers of two as scales. */
-static void exact(void) {
-    static operands made;
-    make_operands(&made, INPUTS_INTEGERS);
-    for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
-        const reference reference = reference_of(STEPS[s], &made);
-        for (size_t i = 0; i < reference.count; ++i) {
-            const expected expected = reference_element(&reference, i);
-            EXPECT((double)expected.modelled == expected.value, "%s: %zu: %g, not %g",
-                   STEPS[s]->name, i, (double)expected.modelled, expected.value);
-        }
+        EXPECT(refused[0] > SUMS / 2 && refused[1] > 0 && refused[2] > 0,
+               "k=%d, %s: of %d zeros are refused %d times, sums without a k-tile %d times, with "
+               "one twice %d times",
+               k, steps[i % 2]->name, SUMS, refused[0], refused[1], refused[2]);
         reference_destroy(&reference);
     }
 }
 
-/* What promotion is for: the sum of the squares of the errors, of the promoted ones in percent. */
 /* The sum of 8192 products of e4m3, in parts of `promotion` that fp32 adds up; if `exact`, added in
  * double precision. Of the operands from N(0, 1) only the magnitudes count if `positive`. */
 static double sum_of_8192(uint64_t number, int promotion, bool positive, double *exact) {
@@ -427,16 +370,13 @@ static void promotion_helps(void) {
 }
 
 static void nan_reaches_the_output(void) {
-    static operands made;
     double cut;
-    make_operands(&made, INPUTS_NORMAL);
+    const problem problem = make_operands(M, N, K, INPUTS_NORMAL, 1);
     made.a[K + 700] = 0xff;
     for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
         const arithmetic arithmetic = arithmetic_of(STEPS[s]);
-        EXPECT(isnan(reference_modelled(&arithmetic, &made.problem, N + 5, NULL, NULL, &cut)),
-               "row 1");
-        EXPECT(!isnan(reference_modelled(&arithmetic, &made.problem, N - 1, NULL, NULL, &cut)),
-               "row 0");
+        EXPECT(isnan(reference_modelled(&arithmetic, &problem, N + 5, NULL, NULL, &cut)), "row 1");
+        EXPECT(!isnan(reference_modelled(&arithmetic, &problem, N - 1, NULL, NULL, &cut)), "row 0");
     }
 }
 
@@ -501,9 +441,8 @@ static const struct {
     {"e4m3: whole numbers that sums hold", whole_numbers},
     {"e4m3: integers of the exact check", exact_integers},
     {"e4m3: scales, and where they are", scales},
-    {"e4m3: the model and its bound", modelled},
+    {"e4m3: the model and its bound, and exact inputs", modelled},
     {"e4m3: other libraries' sums, and wrong ones", others_are_bounded},
-    {"e4m3: exact inputs", exact},
     {"e4m3: promotion makes errors smaller", promotion_helps},
     {"e4m3: a NaN reaches the output", nan_reaches_the_output},
 };

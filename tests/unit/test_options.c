@@ -10,13 +10,21 @@ static char error[512];
 static options parsed;
 
 static const char *const POLICIES[] = {"eager", "lazy", "random", NULL};
-static const option_rules GPU = {.m = 8192, .n = 8192, .k = 8192};
+#define OF_GPU HAS_TIMES | HAS_DEVICES
+static const option_rules GPU = {
+    .has = OF_GPU | HAS_K | HAS_CUBLASLT, .m = 8192, .n = 8192, .k = 8192};
 static const option_rules EMULATOR = {
-    .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
-static const option_rules ADDMM = {.m = 8192, .n = 8192, .k = 8192, .takes_scalars = true};
-static const option_rules MOVES = {.m = 32768, .n = 32768, .moves = true};
-static const option_rules CHOOSES = {.m = 8192, .n = 8192, .k = 8192, .kernels = 5};
-static const option_rules TRACED = {.m = 8192, .n = 8192, .k = 8192, .traces = true};
+    .has = HAS_POLICIES | HAS_K, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
+static const option_rules ADDMM = {
+    .has = OF_GPU | HAS_K | HAS_CUBLASLT | HAS_SCALARS, .m = 8192, .n = 8192, .k = 8192};
+static const option_rules MOVES = {.has = OF_GPU, .m = 32768, .n = 32768};
+static const option_rules CHOOSES = {.has = OF_GPU | HAS_K | HAS_KERNELS | HAS_CUBLASLT,
+                                     .m = 8192,
+                                     .n = 8192,
+                                     .k = 8192,
+                                     .kernels = 5};
+static const option_rules TRACED = {
+    .has = HAS_DEVICES | HAS_K | HAS_TRACE | HAS_CUBLASLT, .m = 8192, .n = 8192, .k = 8192};
 
 /* Parses the words of a command line; in words a ~ stands for an empty argument. */
 static int parse(const option_rules *rules, const char *words) {
@@ -38,15 +46,15 @@ static const char *or_none(const char *text) { return text == NULL ? "none" : te
 static const char *shown(void) {
     static char text[512];
     const options *o = &parsed;
-    snprintf(text, sizeof text,
-             " m=%d n=%d k=%d inputs=%s seed=%llu protocol=%s rounds=%d turn=%d check=%s device=%d "
-             "json=%s policy=%s heuristics=%d%s alpha=%g beta=%g cta=%d events=%d kernel=%d%s%s%s ",
-             o->m, o->n, o->k, inputs_name(o->inputs), (unsigned long long)o->seed,
-             protocol_name(o->protocol), o->rounds, o->turn, check_extent_name(o->check), o->device,
-             or_none(o->json), or_none(o->policy), o->heuristics,
-             o->enumerates ? " enumerates" : "", (double)o->alpha, (double)o->beta, o->cta,
-             o->events, o->kernel, o->explain ? " explain" : "", o->help ? " help" : "",
-             o->is_default ? " default" : "");
+    snprintf(
+        text, sizeof text,
+        " m=%d n=%d k=%d inputs=%s seed=%llu protocol=%s rounds=%d turn=%d device=%d "
+        "json=%s policy=%s heuristics=%d%s alpha=%g beta=%g cta=%d events=%d kernel=%d%s%s%s%s ",
+        o->m, o->n, o->k, inputs_name(o->inputs), (unsigned long long)o->seed,
+        protocol_name(o->protocol), o->rounds, o->turn, o->device, or_none(o->json),
+        or_none(o->policy), o->heuristics, o->enumerates ? " enumerates" : "", (double)o->alpha,
+        (double)o->beta, o->cta, o->events, o->kernel, o->every_kernel ? " every" : "",
+        o->explain ? " explain" : "", o->help ? " help" : "", o->is_default ? " default" : "");
     return text;
 }
 
@@ -65,14 +73,14 @@ typedef struct row {
 
 static const row ROWS[] = {
     {"defaults", &GPU, "",
-     "m=8192 n=8192 k=8192 inputs=normal seed=1 protocol=burst rounds=10 turn=0 check=full "
+     "m=8192 n=8192 k=8192 inputs=normal seed=1 protocol=burst rounds=10 turn=0 "
      "device=0 json=none policy=none heuristics=0 alpha=1 beta=1 cta=-1 events=8192 kernel=0 "
      "default"},
     {"every option is read", &GPU,
      "--m 128 --n=256 --k 64 --inputs=integers --seed 18446744073709551615",
      "m=128 n=256 k=64 inputs=integers seed=18446744073709551615"},
-    {NULL, &GPU, "--size=1073741824 --protocol none --check=sample",
-     "m=1073741824 n=1073741824 k=1073741824 protocol=none check=sample"},
+    {NULL, &GPU, "--size=1073741824 --protocol none",
+     "m=1073741824 n=1073741824 k=1073741824 protocol=none"},
     {NULL, &GPU, "--json out=1.json --device 3 --rounds 7 --inputs uniform --turn 2",
      "json=out=1.json device=3 rounds=7 inputs=uniform turn=2"},
     {"rounds follow the protocol", &GPU, "--protocol sustained", "rounds=3"},
@@ -82,20 +90,20 @@ static const row ROWS[] = {
     {NULL, &GPU, "--heuristics 65", "!from 1 to 64"},
     {NULL, &GPU, "--heuristics 0", "!from 1 to 64"},
     {NULL, &GPU, "--algorithm 12ab", "!must be 128 hexadecimal digits"},
-    {NULL, &MOVES, "--heuristics 64",
-     "!--heuristics 64: cuBLASLt multiplies; this rung moves words"},
+    {NULL, &MOVES, "--heuristics 64", "!--heuristics 64: there is no cuBLASLt to compare with"},
     {"of a traced rung, and only of it", &GPU, "--cta 3",
      "!--cta 3: this program does not trace; use make trace"},
     {NULL, &GPU, "--events 100", "!does not trace"},
     {NULL, &TRACED, "--cta 3 --events=100", "cta=3 events=100 protocol=none"},
     {NULL, &TRACED, "--protocol none", "cta=-1"},
-    {NULL, &TRACED, "--protocol burst", "!is not timed"},
-    {NULL, &TRACED, "--rounds 3", "!a traced rung is not timed"},
-    {NULL, &TRACED, "--heuristics 3", "!a traced rung is not timed"},
+    {NULL, &TRACED, "--protocol burst", "!nothing is timed"},
+    {NULL, &TRACED, "--rounds 3", "!nothing is timed"},
+    {NULL, &TRACED, "--heuristics 3", "!nothing is timed"},
     {NULL, &TRACED, "--cta -1", "!whole number from 0"},
     {NULL, &TRACED, "--events 0", "!whole number from 1"},
-    {NULL, &TRACED, "--nothing 1", "!--cta --events"},
     {"of a rung that chooses, and only of it", &CHOOSES, "--kernel 5", "kernel=5 default"},
+    {NULL, &CHOOSES, "--kernel all", "kernel=0 every default"},
+    {NULL, &CHOOSES, "--kernel all --kernel 2", "kernel=2 default"},
     {NULL, &CHOOSES, "--kernel 6", "!--kernel '6': must be a whole number from 1 to 5"},
     {NULL, &CHOOSES, "--kernel 0", "!from 1 to 5"},
     {NULL, &CHOOSES, "--explain --m 8", "m=8 kernel=0 explain"},
@@ -103,7 +111,6 @@ static const row ROWS[] = {
     {NULL, &CHOOSES, "--explain=1", "!--explain '1': must be given without a value"},
     {NULL, &GPU, "--kernel 1", "!--kernel 1: this rung has one kernel"},
     {NULL, &GPU, "--explain", "!--explain: this rung has one kernel"},
-    {NULL, &CHOOSES, "--nothing", "!--kernel --explain"},
     {"the last of several counts", &GPU, "--size 64 --size 128", "n=128"},
     {NULL, &GPU, "--m 64 --m 8", "m=8 n=8192"},
     {"--help ends reading", &GPU, "--help", "help"},
@@ -118,10 +125,9 @@ static const row ROWS[] = {
     {"bad names are refused", &GPU, "--inputs gauss", "!normal or uniform or integers"},
     {NULL, &GPU, "--inputs bits", "!arbitrary bits may be NaN"},
     {NULL, &GPU, "--protocol Burst", "!burst or sustained or call or none"},
-    {NULL, &GPU, "--check some", "!full or sample"},
     {NULL, &GPU, "--json=", "!--json ''"},
     {NULL, &GPU, "--json --size", "!--json '--size'"},
-    {"unknown arguments are refused", &GPU, "--sise 4096", "!there are --size --m --n --k"},
+    {"unknown arguments are refused", &GPU, "--sise 4096", "!unknown argument '--sise'"},
     {NULL, &GPU, "~", "!''"},
     {NULL, &GPU, "--", "!'--'"},
     {"missing values are refused", &GPU, "--size", "!--size needs a value"},
@@ -129,21 +135,17 @@ static const row ROWS[] = {
     {"--size excludes --m, --n and --k", &GPU, "--size 4096 --k 64", "!either --size or"},
     {"a GPU takes no policy", &GPU, "--policy eager",
      "!--policy eager: a GPU orders events itself"},
-    {NULL, &GPU, "--nothing", "!--device --json --runs --help"},
     {"alpha and beta, where a rung has them", &GPU, "--alpha 1",
-     "!--alpha 1: this rung computes A * B^T and takes no alpha"},
+     "!--alpha 1: this rung takes no alpha"},
     {NULL, &GPU, "--beta=0", "!--beta 0: this rung"},
     {NULL, &ADDMM, "--alpha -2.5 --beta=1e-3", "alpha=-2.5 beta=0.001"},
     {NULL, &ADDMM, "--alpha 0 --beta +.5", "alpha=0 beta=0.5"},
-    {NULL, &ADDMM, "--nothing", "!--k --alpha --beta"},
     {"of a rung that moves words", &MOVES, "", "m=32768 k=0 default"},
     {NULL, &MOVES, "--size 64", "m=64 n=64 k=0"},
-    {NULL, &MOVES, "--m 4 --n 8 --inputs bits --check full", "m=4 n=8 k=0 inputs=bits"},
+    {NULL, &MOVES, "--m 4 --n 8 --inputs bits", "m=4 n=8 k=0 inputs=bits"},
     {NULL, &MOVES, "--k 4", "!--k 4: this rung moves a matrix of m rows and n columns"},
     {NULL, &MOVES, "--size 64 --m 4", "!either --size or --m and"},
-    {NULL, &MOVES, "--check sample", "!always compares all"},
-    {NULL, &MOVES, "--alpha 1", "!multiplies nothing and takes no alpha"},
-    {NULL, &MOVES, "--nothing", "!--size --m --n --inputs"},
+    {NULL, &MOVES, "--alpha 1", "!takes no alpha"},
     {"the emulator's defaults", &EMULATOR, "",
      "m=256 n=512 k=64 protocol=none seed=1 policy=all default"},
     {"the emulator's policies", &EMULATOR, "--policy lazy", "policy=lazy"},
@@ -151,11 +153,10 @@ static const row ROWS[] = {
     {NULL, &EMULATOR, "--policy lazy --policy all", "policy=all"},
     {NULL, &EMULATOR, "--policy hasty", "!must be eager or lazy or random or all"},
     {"the emulator times nothing", &EMULATOR, "--protocol none", "protocol=none"},
-    {NULL, &EMULATOR, "--protocol burst", "!--protocol burst: the emulator measures no time"},
-    {NULL, &EMULATOR, "--rounds 3", "!measures no time"},
-    {NULL, &EMULATOR, "--heuristics 3", "!has no cuBLASLt"},
+    {NULL, &EMULATOR, "--protocol burst", "!--protocol burst: nothing is timed on the emulator"},
+    {NULL, &EMULATOR, "--rounds 3", "!nothing is timed"},
+    {NULL, &EMULATOR, "--heuristics 3", "!nothing is timed"},
     {NULL, &EMULATOR, "--device 0", "!one device"},
-    {NULL, &EMULATOR, "--nothing", "!--check --policy --json --runs"},
 };
 enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
 

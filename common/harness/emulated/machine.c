@@ -23,15 +23,13 @@ static const char RANDOM[] = "random";
 option_rules machine_option_rules(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
     option_rules rules = {
-        .emulated = true,
+        .has = HAS_POLICIES | (machine_traces() ? HAS_TRACE : 0) | (arithmetic.moves ? 0 : HAS_K) |
+               (arithmetic.takes_c ? HAS_SCALARS : 0) | (step->kernels > 0 ? HAS_KERNELS : 0),
         .m = arithmetic.moves ? DEFAULT_MOVED_M : DEFAULT_M,
         .n = arithmetic.moves ? DEFAULT_MOVED_N : DEFAULT_N,
         .k = arithmetic.moves ? 0 : DEFAULT_K_BYTES / (int)number_bytes(arithmetic.operands),
-        .takes_scalars = arithmetic.takes_c,
-        .moves = arithmetic.moves,
-        .policies = emulator_policies(),
-        .traces = machine_traces(),
-        .kernels = step->kernels};
+        .kernels = step->kernels,
+        .policies = emulator_policies()};
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;
 }

@@ -18,10 +18,8 @@ void machine_launched(const char *order) {
     emulator_get_access_sites(counted.site, counted.sites);
 }
 
-void machine_measure(workload *workload, const options *options, verification *verification,
-                     report *report) {
+void machine_measure(workload *workload, verification *verification, report *report) {
     (void)workload;
-    (void)options;
     (void)verification;
     report->emulation = &counted;
 }

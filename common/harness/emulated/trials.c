@@ -25,7 +25,7 @@ static void add(list *list, int m, int n, int k) {
     trial->k = k;
     shape_round_up(list->step, &trial->m, &trial->n, &trial->k);
     /* One phase, and an exact one. */
-    trial->inputs = arithmetic_of(list->step).family->exact_inputs;
+    trial->inputs = trial->k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
     trial->random_orders = RANDOM_ORDERS;
     trial->json = NULL;
 }
@@ -63,8 +63,8 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
         add(&list, TILE + RAGGED_M, TILE + RAGGED_N, 8 * tile_k - RAGGED_K);
         options *trial = &list.trial[list.count - 1];
         trial->kernel = kernel;
-        trial->first_order = 1; /* the first is tried at the shapes above */
-        trial->random_orders = kernel % 2 == 0;
+        trial->first_order = 1;                /* the first is tried at the shapes above */
+        trial->random_orders = kernel / 2 % 2; /* two processes take turns */
         trial->alone = kernel > 1;
     }
     return list.count;

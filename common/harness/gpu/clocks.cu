@@ -99,16 +99,6 @@ void watch_stop(struct CUstream_st *stream) {
     cuda_check(cudaEventRecord(tools().stopped, stream), "recording an event");
 }
 
-bool watch_is_running(const char *what) {
-    const cudaError_t status = cudaEventQuery(tools().started);
-    if (status == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* no failure */
-        return false;
-    }
-    cuda_check(status, "waiting for launches of %s", what);
-    return true;
-}
-
 double watch_seconds(void) {
     float milliseconds = 0;
     cuda_check(cudaEventElapsedTime(&milliseconds, tools().started, tools().stopped),

@@ -2,8 +2,6 @@
  * clock between two others. There is one of each, and the stream is always the same. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "step.h"
 
 #ifdef __cplusplus
@@ -15,9 +13,6 @@ extern "C" {
 /* The points between which it is taken. */
 void watch_start(struct CUstream_st *stream);
 void watch_stop(struct CUstream_st *stream);
-/* Whether the stream has reached watch_start(). what names its work in the message if that fails.
- * */
-bool watch_is_running(const char *what);
 /* The seconds between the two; after the stream's work has ended. */
 double watch_seconds(void);
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "harness/elements.h"
 #include "harness/message.h"
 
 struct second_opinion {
@@ -13,37 +14,6 @@ struct second_opinion {
     cublasHandle_t handle;
     lt_matmul *matmul; /* of ADDMM_FP16, GEMM_FP8 and CONTENDER_HEURISTIC */
 };
-
-const char *second_opinion_name(const step *step, int contender) {
-    const char *const OTHERS[] = {[GEMM_BF16] = "cuBLAS",
-                                  [GEMM_FP16] = "cuBLAS",
-                                  [ADDMM_FP16] = "cuBLAS",
-                                  [ADD_ONE_INT32] = "a plain kernel",
-                                  [TRANSPOSE_FP32] = "cublasSgeam",
-                                  [GEMM_FP8] = step->block_scales ? "cuBLASLt (block scales)"
-                                                                  : "cuBLASLt (accurate)"};
-    const enum computation computes = step->computes;
-    const bool moves = computes == ADD_ONE_INT32 || computes == TRANSPOSE_FP32;
-    switch (contender) {
-    case CONTENDER_OTHER:
-        return OTHERS[computes];
-    case CONTENDER_NARROW_SUMS:
-        return moves ? NULL : computes == GEMM_FP8 ? "cuBLASLt (fast)" : "cuBLAS with fp16 sums";
-    case CONTENDER_COPY:
-        return moves ? "the device copy" : NULL;
-    case CONTENDER_HEURISTIC:
-        return moves ? NULL : "cuBLASLt's best";
-    default:
-        return NULL;
-    }
-}
-
-void cublas_check(cublasStatus_t status, const char *what) {
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        end_with(STATUS_FAILED, "%s failed: %s: %s", what, cublasGetStatusName(status),
-                 cublasGetStatusString(status));
-    }
-}
 
 /* cuBLAS may split k over several blocks. By default it may then round the partial sums to 16 bits
  * before it adds them, which is not the product that the rungs compute. */
@@ -113,11 +83,6 @@ static cublasStatus_t scale_c(const second_opinion *cublas, const problem *probl
                        problem->c, n, &zero, problem->c, n, problem->d, n);
 }
 
-static cublasStatus_t addmm_or_less(const second_opinion *cublas, const problem *problem) {
-    return problem->alpha == 0 ? scale_c(cublas, problem)
-                               : lt_matmul_launch(cublas->matmul, problem);
-}
-
 /* Columns first, A is an n x m matrix and D the m x n one that is its transpose; nothing is added
  * to it. With 64-bit dimensions, since their product may need them. */
 static cublasStatus_t transpose(const second_opinion *cublas, const problem *problem) {
@@ -130,17 +95,12 @@ static cublasStatus_t transpose(const second_opinion *cublas, const problem *pro
 }
 
 static cublasStatus_t compute(const second_opinion *cublas, const problem *problem) {
-    switch (cublas->computes) {
-    case TRANSPOSE_FP32:
-        return transpose(cublas, problem);
-    case GEMM_FP8:
-        return lt_matmul_launch(cublas->matmul, problem);
-    case ADDMM_FP16:
-        return addmm_or_less(cublas, problem);
-    default:
-        return cublas->contender == CONTENDER_HEURISTIC ? lt_matmul_launch(cublas->matmul, problem)
-                                                        : gemm(cublas, problem);
+    if (cublas->matmul == NULL) {
+        return (cublas->computes == TRANSPOSE_FP32 ? transpose : gemm)(cublas, problem);
     }
+    return cublas->computes == ADDMM_FP16 && problem->alpha == 0
+               ? scale_c(cublas, problem)
+               : lt_matmul_launch(cublas->matmul, problem);
 }
 
 void second_opinion_launch(second_opinion *cublas, const problem *problem) {
@@ -150,7 +110,7 @@ void second_opinion_launch(second_opinion *cublas, const problem *problem) {
                                    problem->stream),
                    "starting the copy of %zu bytes on the GPU", bytes);
     } else if (cublas->computes == ADD_ONE_INT32) {
-        add_one(problem);
+        elements_add_one(problem);
     } else {
         cublas_check(compute(cublas, problem), "running cuBLAS");
     }

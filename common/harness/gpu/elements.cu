@@ -1,8 +1,7 @@
 // The operations on single elements.
-#include "harness/check.h"
-#include "harness/gpu/cublas.h"
+#include "harness/elements.h"
+
 #include "harness/message.h"
-#include "harness/operands.h"
 
 namespace {
 
@@ -12,7 +11,8 @@ constexpr size_t MOST_FILL_BLOCKS = 65536;
 constexpr int WARP = 32;
 constexpr unsigned int FULL_WARP = 0xffffffffu;
 
-__device__ unsigned long long warp_sum(unsigned long long value) {
+template <typename NUMBER>
+__device__ NUMBER warp_sum(NUMBER value) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
         value += __shfl_down_sync(FULL_WARP, value, distance);
     }
@@ -21,15 +21,7 @@ __device__ unsigned long long warp_sum(unsigned long long value) {
 
 __device__ unsigned long long warp_max(unsigned long long value) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        const unsigned long long other = __shfl_down_sync(FULL_WARP, value, distance);
-        value = other > value ? other : value;
-    }
-    return value;
-}
-
-__device__ double warp_sum_of_doubles(double value) {
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        value += __shfl_down_sync(FULL_WARP, value, distance);
+        value = max(value, __shfl_down_sync(FULL_WARP, value, distance));
     }
     return value;
 }
@@ -37,29 +29,29 @@ __device__ double warp_sum_of_doubles(double value) {
 /* Adds the findings of a warp's threads to the total. ~max(~x) is min(x); the bits of a double that
  * is not negative order as it does. */
 __device__ void add(const findings &mine, findings *total) {
-    const unsigned long long count = warp_sum(mine.count);
+    const unsigned long long wrong = warp_sum(mine.wrong);
     const unsigned long long first = ~warp_max(~mine.first);
     const unsigned long long digest = warp_sum(mine.digest);
     const unsigned long long ratio =
         warp_max((unsigned long long)__double_as_longlong(mine.max_ratio));
-    const double errors = warp_sum_of_doubles(mine.errors);
-    const double values = warp_sum_of_doubles(mine.values);
+    const double errors = warp_sum(mine.errors);
+    const double values = warp_sum(mine.values);
     if (threadIdx.x % WARP == 0) {
-        atomicAdd(&total->errors, errors);
-        atomicAdd(&total->values, values);
-        atomicAdd(&total->count, count);
+        atomicAdd(&total->wrong, wrong);
         atomicMin(&total->first, first);
         atomicAdd(&total->digest, digest);
         atomicMax((unsigned long long *)&total->max_ratio, ratio);
+        atomicAdd(&total->errors, errors);
+        atomicAdd(&total->values, values);
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
-    check(examination examination, enum check_pass pass, size_t count, findings *total) {
+__global__ void __launch_bounds__(THREADS) check(examination examination, findings *total) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     findings mine = NOTHING_FOUND;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
-        check_element(&examination, pass, i, &mine);
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < examination.reference.count;
+         i += stride) {
+        check_element(&examination, i, &mine);
     }
     add(mine, total);
 }
@@ -93,16 +85,15 @@ void operands_fill(void *to, enum number format, size_t count, const recipe *rec
     cuda_check(cudaGetLastError(), "launching the kernel that makes %zu operands", count);
 }
 
-findings check_elements(const examination *examination, enum check_pass pass, size_t count,
-                        struct CUstream_st *stream) {
+findings check_elements(const examination *examination, struct CUstream_st *stream) {
+    const size_t count = examination->reference.count;
     findings found = NOTHING_FOUND;
     findings *on_gpu = nullptr;
     cuda_check(cudaMalloc((void **)&on_gpu, sizeof *on_gpu),
                "allocating %zu bytes of GPU memory for a check", sizeof *on_gpu);
     cuda_check(cudaMemcpyAsync(on_gpu, &found, sizeof found, cudaMemcpyHostToDevice, stream),
                "copying a check's start values to the GPU");
-    check<<<blocks_for(count, MOST_CHECK_BLOCKS), THREADS, 0, stream>>>(*examination, pass, count,
-                                                                        on_gpu);
+    check<<<blocks_for(count, MOST_CHECK_BLOCKS), THREADS, 0, stream>>>(*examination, on_gpu);
     cuda_check(cudaGetLastError(), "launching a check of %zu elements", count);
     cuda_check(cudaMemcpyAsync(&found, on_gpu, sizeof found, cudaMemcpyDeviceToHost, stream),
                "copying a check's findings from the GPU");
@@ -111,7 +102,7 @@ findings check_elements(const examination *examination, enum check_pass pass, si
     return found;
 }
 
-void add_one(const problem *problem) {
+void elements_add_one(const problem *problem) {
     const size_t count = (size_t)problem->m * (size_t)problem->n / 4;
     const size_t blocks = (count + THREADS - 1) / THREADS;
     add_one_plainly<<<(unsigned int)blocks, THREADS, 0, problem->stream>>>(

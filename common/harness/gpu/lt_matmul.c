@@ -1,8 +1,7 @@
 /* cuBLASLt: products by any of its algorithms, and which of them is the fastest. */
-#include "harness/gpu/cublas.h"
+#include "harness/gpu/lt_matmul.h"
 
 #include <cublasLt.h>
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdint.h>
@@ -20,6 +19,7 @@ static const size_t WORKSPACE_BYTES = (size_t)32 << 20;
 
 struct lt_matmul {
     enum computation computes;
+    cudaDataType_t operands, output;
     bool fast;         /* of FP8: sums stay in the tensor cores */
     bool block_scales; /* as the step has them */
     struct CUstream_st *stream;
@@ -34,9 +34,22 @@ struct lt_matmul {
     int chosen;
 };
 
+void cublas_check(cublasStatus_t status, const char *what) {
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        end_with(STATUS_FAILED, "%s failed: %s: %s", what, cublasGetStatusName(status),
+                 cublasGetStatusString(status));
+    }
+}
+
 lt_matmul *lt_matmul_open(const step *step, bool fast, struct CUstream_st *stream) {
+    const bool fp8 = step->computes == GEMM_FP8;
+    const bool bf16 = step->computes == GEMM_BF16;
     lt_matmul *matmul = allocate(1, sizeof *matmul);
     matmul->computes = step->computes;
+    matmul->operands = fp8 ? CUDA_R_8F_E4M3 : bf16 ? CUDA_R_16BF : CUDA_R_16F;
+    matmul->output = step->computes == ADDMM_FP16 ? CUDA_R_32F
+                     : fp8                        ? CUDA_R_16BF
+                                                  : matmul->operands;
     matmul->fast = fast;
     matmul->block_scales = step->block_scales;
     matmul->stream = stream;
@@ -71,18 +84,6 @@ static void append(lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
         }
     }
     matmul->algorithms[matmul->count++] = *algorithm;
-}
-
-static cudaDataType_t operand_type(const lt_matmul *matmul) {
-    return matmul->computes == GEMM_FP8    ? CUDA_R_8F_E4M3
-           : matmul->computes == GEMM_BF16 ? CUDA_R_16BF
-                                           : CUDA_R_16F;
-}
-
-static cudaDataType_t output_type(const lt_matmul *matmul) {
-    return matmul->computes == ADDMM_FP16 ? CUDA_R_32F
-           : matmul->computes == GEMM_FP8 ? CUDA_R_16BF
-                                          : operand_type(matmul);
 }
 
 static void set_attribute(lt_matmul *matmul, cublasLtMatmulDescAttributes_t attribute,
@@ -125,7 +126,6 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
     const uint64_t m = (uint64_t)problem->m;
     const uint64_t n = (uint64_t)problem->n;
     const uint64_t k = (uint64_t)problem->k;
-    const cudaDataType_t type = operand_type(matmul);
     const cublasOperation_t transposed = CUBLAS_OP_T;
     cublas_check(cublasLtMatmulDescCreate(&matmul->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                  what);
@@ -134,10 +134,9 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
         describe_fp8(matmul);
         set_scales(matmul, problem);
     }
-    cublas_check(cublasLtMatrixLayoutCreate(&matmul->b, type, k, n, (int64_t)k), what);
-    cublas_check(cublasLtMatrixLayoutCreate(&matmul->a, type, k, m, (int64_t)k), what);
-    cublas_check(cublasLtMatrixLayoutCreate(&matmul->d, output_type(matmul), n, m, (int64_t)n),
-                 what);
+    cublas_check(cublasLtMatrixLayoutCreate(&matmul->b, matmul->operands, k, n, (int64_t)k), what);
+    cublas_check(cublasLtMatrixLayoutCreate(&matmul->a, matmul->operands, k, m, (int64_t)k), what);
+    cublas_check(cublasLtMatrixLayoutCreate(&matmul->d, matmul->output, n, m, (int64_t)n), what);
 }
 
 /* Describes the product and requests its algorithms, once. cuBLASLt takes the alignment of rows
@@ -149,7 +148,7 @@ static void take_shape(lt_matmul *matmul, const problem *problem) {
     static const char what[] = "asking cuBLASLt for its algorithms";
     const uint32_t in_fp32 = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     const uint32_t in_output = CUBLASLT_REDUCTION_SCHEME_INPLACE;
-    const uint32_t reductions = output_type(matmul) == CUDA_R_32F ? in_fp32 | in_output : in_fp32;
+    const uint32_t reductions = matmul->output == CUDA_R_32F ? in_fp32 | in_output : in_fp32;
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found[MOST_HEURISTICS];
     int count = 0;
@@ -188,9 +187,6 @@ bool lt_matmul_takes(lt_matmul *matmul, const problem *problem) {
 
 /* ---- every configuration */
 
-/* More are not looked at, should a library claim to have them. */
-enum { MOST_CUSTOM_OPTIONS = 1024 };
-
 /* The algorithm with another tile, cluster and custom option. What cannot be set does not pass the
  * check either. */
 static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t tile,
@@ -204,14 +200,11 @@ static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t 
     return algorithm;
 }
 
-static bool equal(const cublasLtMatmulAlgo_t *left, const cublasLtMatmulAlgo_t *right) {
-    return memcmp(left, right, sizeof *left) == 0;
-}
-
-/* Its number among the first `count`; `count` if it is not there. */
+/* The number of the first that is the same among the first `count`; `count` if there is none. */
 static int find(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm, int count) {
     int number = 0;
-    while (number < count && !equal(&matmul->algorithms[number], algorithm)) {
+    while (number < count &&
+           memcmp(&matmul->algorithms[number], algorithm, sizeof *algorithm) != 0) {
         ++number;
     }
     return number;
@@ -225,54 +218,36 @@ static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *alg
            result.workspaceSize <= WORKSPACE_BYTES;
 }
 
-/* Stores the tiles that an algorithm says it has (0 alone if it says nothing), and returns how many
- * they are. */
-static size_t tiles_of(const cublasLtMatmulAlgo_t *algorithm,
-                       uint32_t tiles[CUBLASLT_MATMUL_TILE_END]) {
-    size_t bytes = 0; /* queried first: the second call wants the exact size */
-    tiles[0] = 0;
-    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
-            CUBLAS_STATUS_SUCCESS &&
-        bytes > 0 && bytes <= CUBLASLT_MATMUL_TILE_END * sizeof *tiles &&
-        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles, bytes,
-                                          &bytes) == CUBLAS_STATUS_SUCCESS) {
-        return bytes / sizeof *tiles;
-    }
-    return 1;
-}
-
-static uint32_t last_custom_option(const cublasLtMatmulAlgo_t *algorithm) {
-    uint32_t last = 0;
-    size_t bytes;
-    return cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
-                                             sizeof last, &bytes) == CUBLAS_STATUS_SUCCESS
-               ? last
-               : 0;
-}
-
 /* Whether no heuristic before it is the same but for tile, cluster and custom option. */
 static bool is_first_of_kind(const lt_matmul *matmul, int number) {
     const cublasLtMatmulAlgo_t rest = configured(matmul->algorithms[number], 0, 0, 0);
     bool first = true;
     for (int i = 0; i < number; ++i) {
         const cublasLtMatmulAlgo_t other = configured(matmul->algorithms[i], 0, 0, 0);
-        first = first && !equal(&rest, &other);
+        first = first && memcmp(&rest, &other, sizeof rest) != 0;
     }
     return first;
 }
 
-/* Appends all tiles, clusters and custom options of a heuristic's algorithm that take the shape.
- * Returns the number of checks. */
-static size_t append_kind(lt_matmul *matmul, int number, bool *cut) {
-    uint32_t tiles[CUBLASLT_MATMUL_TILE_END];
-    const cublasLtMatmulAlgo_t kind = matmul->algorithms[number];
-    const size_t tile_count = tiles_of(&kind, tiles);
-    const uint32_t last = last_custom_option(&kind);
-    const uint32_t options = last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS;
-    *cut = *cut || options <= last;
-    for (size_t tile = 0; tile < tile_count; ++tile) {
+/* Appends all tiles, clusters and custom options of a heuristic's algorithm that take the shape and
+ * are no heuristics. (cuBLAS documentation: cublasLtMatmulAlgoCapGetAttribute.) */
+static void append_kind(lt_matmul *matmul, const cublasLtMatmulAlgo_t kind) {
+    uint32_t tiles[CUBLASLT_MATMUL_TILE_END] = {0};
+    uint32_t last_option = 0;
+    size_t tile_bytes = 0; /* queried first: the second call wants the exact size */
+    size_t written;
+    (void)cublasLtMatmulAlgoCapGetAttribute(&kind, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0,
+                                            &tile_bytes);
+    if (tile_bytes == 0 || tile_bytes > sizeof tiles ||
+        cublasLtMatmulAlgoCapGetAttribute(&kind, CUBLASLT_ALGO_CAP_TILE_IDS, tiles, tile_bytes,
+                                          &written) != CUBLAS_STATUS_SUCCESS) {
+        tile_bytes = sizeof *tiles; /* it has none to choose from: tile 0 */
+    }
+    (void)cublasLtMatmulAlgoCapGetAttribute(&kind, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX,
+                                            &last_option, sizeof last_option, &written);
+    for (size_t tile = 0; tile < tile_bytes / sizeof *tiles; ++tile) {
         for (uint16_t cluster = 0; cluster < CUBLASLT_CLUSTER_SHAPE_END; ++cluster) {
-            for (uint32_t option = 0; option < options; ++option) {
+            for (uint32_t option = 0; option <= last_option; ++option) {
                 const cublasLtMatmulAlgo_t one = configured(kind, tiles[tile], cluster, option);
                 if (find(matmul, &one, matmul->heuristics) == matmul->heuristics &&
                     takes_shape(matmul, &one)) {
@@ -281,20 +256,18 @@ static size_t append_kind(lt_matmul *matmul, int number, bool *cut) {
             }
         }
     }
-    return tile_count * CUBLASLT_CLUSTER_SHAPE_END * options;
 }
 
-/* Appends all other configurations of the algorithms that cuBLASLt has returned, whatever their
- * number. (cuBLAS documentation: cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
-static void enumerate_configurations(lt_matmul *matmul, heuristics *found) {
+/* Appends all other configurations of the algorithms that cuBLASLt has returned. */
+static void enumerate_configurations(lt_matmul *matmul) {
     const double begin = monotonic_seconds();
-    size_t checks = 0;
     for (int i = 0; i < matmul->heuristics; ++i) {
-        checks += is_first_of_kind(matmul, i) ? append_kind(matmul, i, &found->cut) : 0;
+        if (is_first_of_kind(matmul, i)) {
+            append_kind(matmul, matmul->algorithms[i]);
+        }
     }
-    found->enumerated = matmul->count - matmul->heuristics;
-    message("cuBLASLt takes %d configurations beside its %d heuristics: %zu checks in %.1f s",
-            found->enumerated, found->returned, checks, monotonic_seconds() - begin);
+    message("cuBLASLt takes %d configurations beside its %d heuristics, found in %.1f s",
+            matmul->count - matmul->heuristics, matmul->heuristics, monotonic_seconds() - begin);
 }
 
 /* ---- one of them */
@@ -315,87 +288,47 @@ cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
                           matmul->workspace, WORKSPACE_BYTES, matmul->stream);
 }
 
-/* More than a product with a split k has. */
-enum { MOST_NODES = 8 };
-/* The release whose form of the driver's functions is meant. */
-enum { CUDA_12_3 = 12030 };
+/* ---- its name */
 
-typedef CUresult (*node_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
-typedef CUresult (*function_name)(const char **, CUfunction);
-typedef CUresult (*library_kernel_name)(const char **, CUkernel);
+/* From a file that make writes: what cublasLt.h calls the values of these attributes, or NULL. */
+enum { LT_NAMES = 1024 };
+extern const char *const lt_tiles[LT_NAMES];
+extern const char *const lt_stages[LT_NAMES];
+extern const char *const lt_clusters[LT_NAMES];
 
-/* The driver's functions, found at run time: the harness does not link the driver's library. */
-typedef struct driver {
-    node_params params;
-    function_name function;
-    library_kernel_name kernel;
-} driver;
-
-static void find_function(const char *name, void *function, size_t size) {
-    void *found = NULL;
-    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    cuda_check(
-        cudaGetDriverEntryPointByVersion(name, &found, CUDA_12_3, cudaEnableDefault, &result),
-        "asking the driver for %s", name);
-    if (result != cudaDriverEntryPointSuccess) {
-        end_with(STATUS_FAILED, "this driver has no %s: install one for CUDA 12.3 or later", name);
-    }
-    /* ISO C has no conversion between pointers to data and to functions; POSIX promises it. */
-    memcpy(function, &found, size);
-}
-
-/* NULL if the node is no kernel or keeps its name to itself. */
-static const char *name_of_node(const driver *driver, cudaGraphNode_t node) {
-    enum cudaGraphNodeType type;
-    CUDA_KERNEL_NODE_PARAMS params;
-    const char *name = NULL;
-    if (cudaGraphNodeGetType(node, &type) != cudaSuccess || type != cudaGraphNodeTypeKernel ||
-        driver->params(node, &params) != CUDA_SUCCESS) {
-        return NULL;
-    }
-    const CUresult status = params.func != NULL ? driver->function(&name, params.func)
-                                                : driver->kernel(&name, params.kern);
-    return status == CUDA_SUCCESS ? name : NULL;
-}
-
-/* The names of the kernels, in order, with " + " between, cut to size. */
-static void list_names(cudaGraph_t graph, char *text, size_t size) {
-    driver driver;
-    cudaGraphNode_t nodes[MOST_NODES];
-    size_t count = MOST_NODES;
+/* Notes the chosen algorithm's number, its digits, and in words what tells its kernel from others:
+ * "tile 256x128, stages 64xAUTO, cluster 1x2x1, option 7". */
+static void describe(const lt_matmul *matmul, heuristic *described) {
+    const cublasLtMatmulAlgo_t *algorithm = &matmul->algorithms[matmul->chosen];
+    const struct {
+        const char *what;
+        cublasLtMatmulAlgoConfigAttributes_t attribute;
+        size_t size;
+        const char *const *names;
+    } parts[] = {
+        {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t), lt_tiles},
+        {", stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t), lt_stages},
+        {", cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t), lt_clusters},
+        {", option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t), NULL},
+        {", split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(uint32_t), NULL}};
     size_t used = 0;
-    find_function("cuGraphKernelNodeGetParams", &driver.params, sizeof driver.params);
-    find_function("cuFuncGetName", &driver.function, sizeof driver.function);
-    find_function("cuKernelGetName", &driver.kernel, sizeof driver.kernel);
-    cuda_check(cudaGraphGetNodes(graph, nodes, &count), "listing a graph's kernels");
-    text[0] = '\0';
-    for (size_t i = 0; i < count && used < size; ++i) {
-        const char *name = name_of_node(&driver, nodes[i]);
-        if (name != NULL) {
-            used +=
-                (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : " + ", name);
-        }
-    }
-}
-
-/* Notes the chosen algorithm's number and digits, and the names of the kernels by which it computes
- * this product, found without a profiler: the call is captured into a graph instead of run, and the
- * graph's nodes are asked. It has to have been launched before: loading a kernel does not go into a
- * graph. (CUDA driver API: Stream Management, Graph Management.) */
-static void describe(lt_matmul *matmul, const problem *problem, heuristic *described) {
-    static const char what[] = "capturing a call to see its kernels";
-    const unsigned char *bytes = (const unsigned char *)&matmul->algorithms[matmul->chosen];
-    cudaGraph_t graph = NULL;
     described->number = matmul->chosen;
     for (size_t i = 0; i < ALGORITHM_DIGITS / 2; ++i) {
-        snprintf(&described->algorithm[2 * i], 3, "%02x", (unsigned)bytes[i]);
+        snprintf(&described->algorithm[2 * i], 3, "%02x",
+                 (unsigned)((const unsigned char *)algorithm)[i]);
     }
-    cuda_check(cudaStreamBeginCapture(matmul->stream, cudaStreamCaptureModeThreadLocal), "%s",
-               what);
-    cublas_check(lt_matmul_launch(matmul, problem), "asking cuBLASLt for its kernels");
-    cuda_check(cudaStreamEndCapture(matmul->stream, &graph), "%s", what);
-    list_names(graph, described->name, sizeof described->name);
-    (void)cudaGraphDestroy(graph); /* only its names are needed */
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+        uint32_t value = 0;
+        size_t written;
+        char number[16];
+        (void)cublasLtMatmulAlgoConfigGetAttribute(algorithm, parts[i].attribute, &value,
+                                                   parts[i].size, &written);
+        snprintf(number, sizeof number, "%u", (unsigned)value);
+        const bool named =
+            parts[i].names != NULL && value < LT_NAMES && parts[i].names[value] != NULL;
+        used += (size_t)snprintf(described->name + used, sizeof described->name - used, "%s %s",
+                                 parts[i].what, named ? parts[i].names[value] : number);
+    }
 }
 
 /* ---- the fastest of them, found by timing them all */
@@ -411,22 +344,13 @@ enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
 /* The fastest, if they are this close to the first, are sampled this often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
 static const double CLOSE = 1.1;
-/* Most of hundreds are far from the best: one that is this much slower at its first timed launch is
- * not timed again. */
-static const double HOPELESS = 1.3;
 
 typedef struct search {
     lt_matmul *matmul;
     const problem *const *problems;
     size_t copies;
     size_t launches; /* so far, of all */
-    double best;     /* first timed launch so far */
 } search;
-
-typedef struct runner {
-    int number;
-    double seconds[SAMPLES]; /* per launch */
-} runner;
 
 /* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
 static bool launch(search *search, size_t count) {
@@ -461,20 +385,9 @@ static double sample(search *search, int number) {
     search->matmul->chosen = number;
     sleep_seconds(PAUSE_SECONDS);
     const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
-    search->best = fmin(search->best, first);
-    if (!(first <= HOPELESS * search->best)) {
-        return first;
-    }
     const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
-    return time_launches(search, (size_t)wanted);
+    return isfinite(first) ? time_launches(search, (size_t)wanted) : NAN;
 }
-
-static int in_order(double a, double b) { return (a > b) - (a < b); }
-static int by_first_time(const void *left, const void *right) {
-    return in_order(((const runner *)left)->seconds[0], ((const runner *)right)->seconds[0]);
-}
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* Seconds of one more launch. The very first one loads the kernel and is not timed, since loading
  * can wait for a gated stream; it takes so long that the chip idles anyway. */
@@ -488,74 +401,58 @@ static double launch_ranked(void *context, int number, bool first) {
     return seconds;
 }
 
-/* Ranks all of them, and stores those to be sampled. Returns how many they are. */
-static int rank_all(search *search, runner *runners, int count, heuristics *found) {
-    ranked *all = allocate((size_t)count, sizeof *all);
-    for (int i = 0; i < count; ++i) {
-        all[i].number = i;
+/* The finalists of those in all[0 ... count - 1], the fastest first: each is sampled some times
+ * more, in turn, and listed with its median. */
+static void sample_finalists(search *search, const ranked *all, int count, heuristics *found) {
+    double seconds[FINALISTS][SAMPLES];
+    int finalists = 0;
+    while (finalists < FINALISTS && finalists < count &&
+           all[finalists].seconds <= CLOSE * all[0].seconds) {
+        seconds[finalists][0] = all[finalists].seconds;
+        ++finalists;
     }
-    const int left = rank_by_halving(all, count, MOST_SAMPLED, search->matmul->heuristics,
-                                     launch_ranked, search, &found->timed);
-    for (int i = 0; i < left; ++i) {
-        runners[i].number = all[i].number;
+    for (int i = finalists; i < SAMPLES * finalists; ++i) {
+        seconds[i % finalists][i / finalists] = sample(search, all[i % finalists].number);
     }
-    free(all);
-    found->cut = found->cut || found->timed < count;
-    return left;
-}
-
-/* Samples all of them once, then the finalists in turn; lists them, the finalists first. */
-static void sample_all(search *search, runner *runners, int most, heuristics *found) {
-    int count = 0; /* of those that run: runners[0 ... count - 1], the fastest first */
-    for (int i = 0; i < most; ++i) {
-        runner next = runners[i];
-        next.seconds[0] = sample(search, next.number);
-        runners[count] = next;
-        count += isfinite(next.seconds[0]) ? 1 : 0;
-    }
-    if (count == 0) {
-        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
-    }
-    qsort(runners, (size_t)count, sizeof *runners, by_first_time);
-    int finalists = smaller(count, FINALISTS);
-    while (runners[finalists - 1].seconds[0] > CLOSE * runners[0].seconds[0]) {
-        --finalists;
-    }
-    for (int i = 0; i < (SAMPLES - 1) * finalists; ++i) {
-        runner *runner = &runners[i % finalists];
-        runner->seconds[1 + i / finalists] = sample(search, runner->number);
+    for (int i = 0; i < finalists; ++i) {
+        found->tried[i].seconds = median(seconds[i], SAMPLES);
     }
     found->finalists = finalists;
-    found->count = smaller(count, MOST_HEURISTICS);
-    for (int i = 0; i < found->count; ++i) {
-        heuristic *tried = &found->tried[i];
-        search->matmul->chosen = runners[i].number;
-        tried->seconds =
-            i < finalists ? median(runners[i].seconds, SAMPLES) : runners[i].seconds[0];
-        describe(search->matmul, search->problems[0], tried);
-    }
 }
 
 void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
                       bool enumerates, heuristics *found) {
-    search search = {matmul, problems, copies, .best = INFINITY};
+    search search = {matmul, problems, copies, 0};
     take_shape(matmul, problems[0]);
     *found = (heuristics){.returned = matmul->heuristics};
     if (enumerates) {
-        enumerate_configurations(matmul, found);
+        enumerate_configurations(matmul);
+        found->enumerated = matmul->count - matmul->heuristics;
     }
-    int count = enumerates ? matmul->count : smaller(most, matmul->heuristics);
-    runner *runners = allocate((size_t)count, sizeof *runners);
+    int count = enumerates || most > matmul->heuristics ? matmul->count : most;
+    ranked *all = allocate((size_t)count + 1, sizeof *all);
     for (int i = 0; i < count; ++i) {
-        runners[i].number = i;
+        all[i].number = i;
     }
-    if (count > MOST_SAMPLED) {
-        count = rank_all(&search, runners, count, found);
-    } else {
-        found->timed = count;
+    int launched;
+    const int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, &search, &launched);
+    found->timed = launched > 0 ? launched : count;
+    found->cut = found->timed < count;
+    for (int i = 0; i < left; ++i) {
+        all[i].seconds = sample(&search, all[i].number);
     }
-    sample_all(&search, runners, count, found);
-    free(runners);
+    count = ranked_sort(all, left);
+    if (count == 0) {
+        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
+    }
+    found->count = count < MOST_HEURISTICS ? count : MOST_HEURISTICS;
+    for (int i = 0; i < found->count; ++i) {
+        matmul->chosen = all[i].number;
+        describe(matmul, &found->tried[i]);
+        found->tried[i].seconds = all[i].seconds;
+    }
+    sample_finalists(&search, all, count, found);
+    free(all);
 }
 
 void lt_matmul_choose(lt_matmul *matmul, const heuristic *chosen) {
@@ -583,5 +480,5 @@ void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digit
         append(matmul, &algorithm);
     }
     cublas_check(lt_matmul_launch(matmul, problem), "running cuBLASLt");
-    describe(matmul, problem, &found->winner);
+    describe(matmul, &found->winner);
 }

@@ -29,6 +29,24 @@ static void find_device(const step *step, int index) {
     }
 }
 
+/* Before this process has a context of its own: those of others. */
+static void read_others(device_info *info) {
+    unsigned int pids[MOST_OTHERS];
+    info->others = nvml_processes(pids, MOST_OTHERS);
+    for (int i = 0; i < info->others; ++i) {
+        char path[32];
+        char name[32] = "";
+        snprintf(path, sizeof path, "/proc/%u/comm", pids[i]);
+        FILE *file = fopen(path, "r"); /* there is none if it runs in another container */
+        if (file != NULL) {
+            (void)!fscanf(file, "%31[^\n]", name);
+            fclose(file);
+        }
+        snprintf(info->other[i], sizeof info->other[i], "%u%s%s", pids[i], *name == 0 ? "" : " ",
+                 name);
+    }
+}
+
 static void read_versions(device_info *info) {
     int runtime = 0;
     if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
@@ -77,7 +95,7 @@ static void read_info(int index, device_info *info) {
     info->memory_bytes_per_second = memory_peak(index);
     info->power_limit_watts = nvml_power_limit_watts();
     info->default_power_watts = nvml_default_power_watts();
-    info->others = nvml_processes(); /* before this process has a context of its own */
+    read_others(info);
     info->draws =
         cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, index) == cudaSuccess &&
         limited != 0;
@@ -112,12 +130,13 @@ void device_wait(const device *device, const char *what) {
 option_rules machine_option_rules(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
     const int size = arithmetic.moves ? DEFAULT_MOVED_SIZE : DEFAULT_SIZE;
-    return (option_rules){.m = size,
+    return (option_rules){.has = HAS_DEVICES | (machine_traces() ? HAS_TRACE : HAS_TIMES) |
+                                 (arithmetic.moves ? 0 : HAS_K | HAS_CUBLASLT) |
+                                 (arithmetic.takes_c ? HAS_SCALARS : 0) |
+                                 (step->kernels > 0 ? HAS_KERNELS : 0),
+                          .m = size,
                           .n = size,
                           .k = arithmetic.moves ? 0 : size,
-                          .takes_scalars = arithmetic.takes_c,
-                          .moves = arithmetic.moves,
-                          .traces = machine_traces(),
                           .kernels = step->kernels};
 }
 

@@ -12,24 +12,15 @@
 bool machine_traces(void) { return false; }
 void machine_launched(const char *order) { (void)order; }
 
-static work work_of(const workload *workload, const options *o) {
-    const arithmetic *arithmetic = &workload->arithmetic;
-    return arithmetic->moves ? (work){.bytes = arithmetic_moved_bytes(arithmetic, o->m, o->n)}
-                             : (work){.flop = shape_flop(o->m, o->n, o->k),
-                                      .on_cuda_cores = workload->step->on_cuda_cores,
-                                      .fp16_sums = arithmetic->fp16_sums,
-                                      .of_8_bits = arithmetic->operands == NUMBER_E4M3};
-}
-
 /* The fastest of the finalists is what is timed beside the step, if its output is right: that of
  * each is checked as every contender's. */
-static void choose_winner(const workload *workload, const options *o,
+static void choose_winner(const workload *workload, const contender *contender,
                           const verification *verification, lt_matmul *matmul, heuristics *found) {
     const heuristic *winner = NULL;
     for (int i = 0; i < found->finalists; ++i) {
         const heuristic *finalist = &found->tried[i];
         lt_matmul_choose(matmul, finalist);
-        if (!verify_launch(workload, o, CONTENDER_HEURISTIC, verification)) {
+        if (!verify_launch(workload, contender, verification)) {
             message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong",
                     finalist->number, finalist->name);
         } else if (winner == NULL || finalist->seconds < winner->seconds) {
@@ -44,52 +35,42 @@ static void choose_winner(const workload *workload, const options *o,
     lt_matmul_choose(matmul, winner);
 }
 
-/* Decides which of cuBLASLt's algorithms is timed beside the step. */
-static void choose_heuristic(const workload *workload, const options *o,
+/* Decides which of cuBLASLt's algorithms is timed beside the step. The search counts as what
+ * cuBLASLt did before its first launch; without one that is not known. */
+static void choose_heuristic(const workload *workload, contender *contender,
                              const verification *verification, heuristics *found) {
-    lt_matmul *matmul = cublas_matmul(workload->second_opinion[CONTENDER_HEURISTIC]);
+    const options *o = workload->options;
+    const double begin = monotonic_seconds();
+    lt_matmul *matmul = cublas_matmul(contender->opinion);
     const problem **problems = allocate(workload->copies, sizeof *problems);
     for (size_t i = 0; i < workload->copies; ++i) {
-        problems[i] = &workload->copy[i].problem[CONTENDER_HEURISTIC];
+        problems[i] = &workload_share(workload, contender, i)->problem;
     }
     if (o->algorithm != NULL) {
         lt_matmul_take(matmul, problems[0], o->algorithm, found);
+        contender->before_seconds = NAN;
     } else {
         lt_matmul_search(matmul, problems, workload->copies, o->heuristics, o->enumerates, found);
-        choose_winner(workload, o, verification, matmul, found);
+        choose_winner(workload, contender, verification, matmul, found);
+        contender->before_seconds += monotonic_seconds() - begin;
     }
     free(problems);
 }
 
-/* Of an earlier run in this process. */
-static void forget(timing *timing) {
-    for (int i = 0; i < CONTENDERS * MEASURES; ++i) {
-        free(timing->samples[i / MEASURES].of[i % MEASURES]);
-    }
-    memset(timing, 0, sizeof *timing);
-}
-
 /* Times, and checks what the timed launches wrote. */
-void machine_measure(workload *workload, const options *options, verification *verification,
-                     report *report) {
+void machine_measure(workload *workload, verification *verification, report *report) {
     static timing timing; /* too large for the stack */
-    if (options->protocol == PROTOCOL_NONE) {
+    contender *heuristic = workload_find(workload, CONTENDER_HEURISTIC);
+    if (workload->options->protocol == PROTOCOL_NONE) {
         return;
     }
-    forget(&timing);
-    memcpy(timing.before_seconds, workload->before_seconds, sizeof timing.before_seconds);
-    if (has_contender(workload->contenders.set, CONTENDER_HEURISTIC)) {
-        /* The search counts as what cuBLASLt did before its first launch; without one that is not
-         * known. */
-        const double begin = monotonic_seconds();
-        choose_heuristic(workload, options, verification, &timing.heuristics);
-        timing.before_seconds[CONTENDER_HEURISTIC] +=
-            options->algorithm != NULL ? NAN : monotonic_seconds() - begin;
+    memset(&timing, 0, sizeof timing);
+    if (heuristic != NULL) {
+        choose_heuristic(workload, heuristic, verification, &timing.heuristics);
     }
     workload_poison(workload); /* what is found afterwards was written by a timed launch */
-    timing_run(workload->device, options, workload->copies, work_of(workload, options),
-               &workload->contenders, &timing);
-    verify_after_timing(workload, options, &timing, verification);
+    timing_run(workload, &timing);
+    verify_after_timing(workload, verification);
     /* The time of a wrong result is not reported. */
-    report->timing = verification_right(verification) ? &timing : NULL;
+    report->timing = verification_right(verification, workload) ? &timing : NULL;
 }

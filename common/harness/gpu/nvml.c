@@ -10,15 +10,18 @@
 typedef int nvml_status; /* 0 is success */
 typedef struct nvml_device *nvml_device;
 enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
-enum { TEMPERATURE_GPU = 0 };      /* nvmlTemperatureSensors_t */
-enum { CLOCK_SM = 1 };             /* nvmlClockType_t */
-enum { INSUFFICIENT_SIZE = 7 };    /* nvmlReturn_t */
 enum { UUID_SIZE = 96 };           /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
 
 typedef struct violation_time { /* nvmlViolationTime_t */
     unsigned long long reference_microseconds;
     unsigned long long violation_nanoseconds;
 } violation_time;
+
+typedef struct process_info { /* nvmlProcessInfo_t */
+    unsigned int pid;
+    unsigned long long bytes;
+    unsigned int gpu_instance, compute_instance;
+} process_info;
 
 static void *library; /* until the program ends; NULL if there is none */
 static nvml_device gpu;
@@ -49,12 +52,6 @@ static double ask(const char *name, double unit) {
     return find(name, &query) && query(gpu, &value) == 0 ? unit * value : NAN;
 }
 
-static double ask_of(const char *name, int which, double unit) {
-    nvml_status (*query)(nvml_device, int, unsigned int *);
-    unsigned int value = 0;
-    return find(name, &query) && query(gpu, which, &value) == 0 ? unit * value : NAN;
-}
-
 double nvml_power_limit_watts(void) { return ask("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
 
 double nvml_default_power_watts(void) {
@@ -62,10 +59,6 @@ double nvml_default_power_watts(void) {
 }
 
 double nvml_power_watts(void) { return ask("nvmlDeviceGetPowerUsage", 1e-3); }
-
-double nvml_celsius(void) { return ask_of("nvmlDeviceGetTemperature", TEMPERATURE_GPU, 1); }
-
-double nvml_sm_clock_ghz(void) { return ask_of("nvmlDeviceGetClockInfo", CLOCK_SM, 1e-3); }
 
 double nvml_limited_seconds(enum clock_limit limit) {
     nvml_status (*query)(nvml_device, int policy, violation_time *);
@@ -83,15 +76,19 @@ double nvml_energy_joules(void) {
                : NAN;
 }
 
-int nvml_processes(void) {
-    nvml_status (*query)(nvml_device, unsigned int *count, void *processes);
-    unsigned int count =
-        0; /* room for none: it says how many there are, and fails if there are any */
-    if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query)) {
-        const nvml_status status = query(gpu, &count, NULL);
-        count = status == 0 || status == INSUFFICIENT_SIZE ? count : 0;
+int nvml_processes(unsigned int *pids, int most) {
+    enum { ROOM = 64 };
+    nvml_status (*query)(nvml_device, unsigned int *count, process_info *processes);
+    process_info processes[ROOM];
+    unsigned int count = ROOM;
+    int found = 0;
+    if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query) &&
+        query(gpu, &count, processes) == 0) {
+        for (; found < most && found < (int)count; ++found) {
+            pids[found] = processes[found].pid;
+        }
     }
-    return (int)count;
+    return found;
 }
 
 void nvml_card(char *text, size_t size) {

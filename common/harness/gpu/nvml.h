@@ -19,9 +19,9 @@ double nvml_energy_joules(void);
 /* Seconds since the driver was loaded in which it held the clock down for that reason, as it counts
  * them; NAN if unknown. (NVML API Reference Guide: nvmlDeviceGetViolationStatus.) */
 double nvml_limited_seconds(enum clock_limit limit);
-int nvml_processes(void);       /* that compute on it; 0 also if unknown */
-double nvml_celsius(void);      /* of the chip; NAN if unknown */
-double nvml_sm_clock_ghz(void); /* at this moment; NAN if unknown */
+/* Stores the ids of at most `most` processes that compute on it. Returns how many they are, 0 also
+ * if that is unknown. */
+int nvml_processes(unsigned int *pids, int most);
 /* Identifies one card among others of its kind: "1f2e3d4c", the first digits of its UUID, or an
  * empty text if unknown. */
 void nvml_card(char *text, size_t size);

@@ -1,5 +1,7 @@
 #include "harness/reference.h"
 
+#include <algorithm>
+
 #include "harness/message.h"
 
 namespace {
@@ -12,9 +14,6 @@ constexpr int SPACING = 16;
 constexpr int THREADS = SPACING * SPACING;
 constexpr int PER_THREAD = TILE / SPACING;
 constexpr int LOADS_PER_THREAD = TILE * DEPTH / THREADS;
-
-constexpr unsigned int FULL_WARP = 0xffffffffu;
-constexpr int WARP = 32;
 
 /* Work of one launch: well under a second, so that progress can be shown in between. */
 constexpr size_t PRODUCTS_PER_LAUNCH = (size_t)1 << 37;
@@ -53,17 +52,13 @@ __device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const reference &refe
     }
 }
 
-/* Stores the element at `position` of D in its place in the reference. */
-__device__ void store_element(const reference &reference, const problem &problem, size_t i,
-                              size_t position, double sum, double magnitude, double partials) {
+__device__ void store_element(const reference &reference, const problem &problem, size_t position,
+                              double sum, double magnitude, double partials) {
     if (reference.arithmetic.takes_c) {
         reference_epilogue(&problem, position, &sum, &magnitude);
     }
-    reference.values[i] = sum;
-    reference.magnitudes[i] = __double2float_ru(magnitude);
-    if (reference.partials != nullptr) {
-        reference.partials[i] = __double2float_ru(partials);
-    }
+    reference.elements[position] = {sum, __double2float_ru(magnitude), __double2float_ru(partials),
+                                    0};
 }
 
 /* PARTIALS: the sums of |partial sum| are wanted too. */
@@ -124,122 +119,59 @@ __global__ void __launch_bounds__(THREADS)
                 const size_t row = first_row + (size_t)(thread_row + i * SPACING);
                 const size_t column = first_column + (size_t)(thread_column + j * SPACING);
                 if (row < m && column < n) {
-                    const size_t position = row * n + column;
-                    store_element(reference, problem, position, position, sum[i][j],
-                                  magnitude[i][j], partials[i][j]);
+                    store_element(reference, problem, row * n + column, sum[i][j], magnitude[i][j],
+                                  partials[i][j]);
                 }
             }
         }
     }
 }
 
-__device__ double warp_sum(double value) {
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        value += __shfl_xor_sync(FULL_WARP, value, distance);
-    }
-    return value;
-}
-
-/* One warp per sampled element; each lane takes a group of neighbouring products at a time. */
-template <enum number FORMAT>
+/* One element per thread, without tiles: a word that is moved, or what e4m3.h makes of an element
+ * and cuts off. */
 __global__ void __launch_bounds__(THREADS)
-    reference_samples(reference reference, problem problem, size_t first, size_t end) {
-    const size_t n = (size_t)reference.n;
-    const size_t k = (size_t)reference.k;
-    const size_t lane = threadIdx.x % WARP;
-    const size_t warps = (size_t)gridDim.x * (THREADS / WARP);
-    const size_t warp = (size_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
-    for (size_t i = first + warp; i < end; i += warps) {
-        const size_t position = reference.positions[i];
-        const size_t row = position / n;
-        const size_t column = position % n;
-        double sum = 0; /* of all lanes */
-        double magnitude = 0;
-        double partials = 0;
-        for (size_t begin = 0; begin < k; begin += WARP * FP16_SUM_GROUP) {
-            const size_t mine = begin + lane * FP16_SUM_GROUP;
-            double up_to_me = 0;
-            for (size_t j = mine; j < mine + FP16_SUM_GROUP && j < k; ++j) {
-                const double product = scaled_element<FORMAT>(reference, problem, false, row, j) *
-                                       scaled_element<FORMAT>(reference, problem, true, column, j);
-                up_to_me += product;
-                magnitude += fabs(product);
-            }
-            for (int distance = 1; distance < WARP; distance *= 2) {
-                const double below = __shfl_up_sync(FULL_WARP, up_to_me, distance);
-                up_to_me += lane >= (size_t)distance ? below : 0;
-            }
-            partials += mine < k ? fabs(sum + up_to_me) : 0;
-            sum += __shfl_sync(FULL_WARP, up_to_me, WARP - 1);
-        }
-        magnitude = warp_sum(magnitude);
-        partials = warp_sum(partials);
-        if (lane == 0) {
-            store_element(reference, problem, i, position, sum, magnitude, partials);
-        }
-    }
-}
-
-/* What e4m3.h makes of each element, and cuts off: one element per thread; no tiles. */
-__global__ void __launch_bounds__(THREADS)
-    model_e4m3(reference reference, problem problem, size_t first, size_t end) {
+    reference_elements(reference reference, problem problem, size_t first, size_t end) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
-        const size_t position = reference.positions == nullptr ? i : reference.positions[i];
+        if (reference.words != nullptr) {
+            reference.words[i] = reference_word(&reference, &problem, i);
+            continue;
+        }
         double cut;
-        reference.modelled[i] =
-            reference_modelled(&reference.arithmetic, &problem, position, nullptr, nullptr, &cut);
-        reference.partials[i] = __double2float_ru(cut);
+        reference.elements[i].modelled =
+            reference_modelled(&reference.arithmetic, &problem, i, nullptr, nullptr, &cut);
+        reference.elements[i].partials = __double2float_ru(cut);
     }
 }
 
-/* For the computations that move words: one word per thread; no tiles. */
-__global__ void __launch_bounds__(THREADS)
-    reference_words(reference reference, problem problem, size_t first, size_t end) {
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
-        reference.words[i] = reference_word(&reference, &problem, i);
-    }
-}
-
-size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-/* How the units of a reference are computed: tiles, sampled elements or words. */
+/* A kernel, and the units of its work: tiles or elements. */
 struct Plan {
     void (*kernel)(reference reference, problem problem, size_t first, size_t end);
     size_t units;
     size_t units_per_block;
-    size_t units_per_launch;
+    size_t products_per_unit;
 };
 
-Plan plan_for(const reference &reference) {
+Plan tiles_plan(const reference &reference) {
     const enum number format = reference.arithmetic.operands;
     const size_t tiles_m = ((size_t)reference.m + TILE - 1) / TILE;
     const size_t tiles_n = ((size_t)reference.n + TILE - 1) / TILE;
-    if (reference.words != nullptr) {
-        return {reference_words, reference.count, THREADS, reference.count};
-    }
-    if (reference.positions != nullptr) {
-        return {format == NUMBER_E4M3   ? reference_samples<NUMBER_E4M3>
-                : format == NUMBER_FP16 ? reference_samples<NUMBER_FP16>
-                                        : reference_samples<NUMBER_BF16>,
-                reference.count, THREADS / WARP, PRODUCTS_PER_LAUNCH / (size_t)reference.k + 1};
-    }
-    return {format == NUMBER_E4M3           ? reference_tiles<NUMBER_E4M3, false>
-            : format == NUMBER_BF16         ? reference_tiles<NUMBER_BF16, false>
-            : reference.partials == nullptr ? reference_tiles<NUMBER_FP16, false>
-                                            : reference_tiles<NUMBER_FP16, true>,
-            tiles_m * tiles_n, 1, PRODUCTS_PER_LAUNCH / ((size_t)reference.k * TILE * TILE) + 1};
+    return {format == NUMBER_E4M3            ? reference_tiles<NUMBER_E4M3, false>
+            : format == NUMBER_BF16          ? reference_tiles<NUMBER_BF16, false>
+            : reference.arithmetic.fp16_sums ? reference_tiles<NUMBER_FP16, true>
+                                             : reference_tiles<NUMBER_FP16, false>,
+            tiles_m * tiles_n, 1, (size_t)reference.k * TILE * TILE};
 }
 
 void run(const Plan &plan, const reference *reference, const problem *problem,
          struct CUstream_st *stream) {
+    const size_t units_per_launch = PRODUCTS_PER_LAUNCH / plan.products_per_unit + 1;
     progress progress;
     progress_begin(&progress, "computing the reference");
-    for (size_t first = 0; first < plan.units; first += plan.units_per_launch) {
-        const size_t end = smaller(first + plan.units_per_launch, plan.units);
+    for (size_t first = 0; first < plan.units; first += units_per_launch) {
+        const size_t end = std::min(first + units_per_launch, plan.units);
         const size_t needed = (end - first + plan.units_per_block - 1) / plan.units_per_block;
-        const unsigned int blocks = (unsigned int)smaller(needed, MOST_BLOCKS);
+        const unsigned int blocks = (unsigned int)std::min(needed, MOST_BLOCKS);
         plan.kernel<<<blocks, THREADS, 0, stream>>>(*reference, *problem, first, end);
         cuda_check(cudaGetLastError(), "launching the reference for m=%d n=%d k=%d", reference->m,
                    reference->n, reference->k);
@@ -254,10 +186,12 @@ void run(const Plan &plan, const reference *reference, const problem *problem,
 
 void reference_compute(const reference *reference, const problem *problem,
                        struct CUstream_st *stream) {
-    run(plan_for(*reference), reference, problem, stream);
-    if (reference->modelled != nullptr) { /* after the plan, which leaves partials 0 */
-        run({model_e4m3, reference->count, THREADS,
-             PRODUCTS_PER_LAUNCH / (size_t)reference->k / 8 + 1},
-            reference, problem, stream);
+    const bool moves = reference->words != nullptr;
+    if (!moves) {
+        run(tiles_plan(*reference), reference, problem, stream);
+    }
+    if (moves || reference->arithmetic.scaled) { /* after the tiles, which leave its numbers 0 */
+        const size_t products = moves ? 1 : 8 * (size_t)reference->k;
+        run({reference_elements, reference->count, THREADS, products}, reference, problem, stream);
     }
 }

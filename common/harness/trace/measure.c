@@ -52,21 +52,17 @@ trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3])
 }
 
 /* Launches each contender once; their outputs are checked. */
-static void launch_and_verify(workload *workload, const options *o, verification *verification,
-                              trace *trace) {
-    timing one_launch = {0};
+static void launch_and_verify(workload *workload, verification *verification, trace *trace) {
     workload_poison(workload);
-    trace->order = machine_choose_order(o, 0);
+    trace->order = machine_choose_order(workload->options, 0);
     trace_listen(trace);
-    for (int who = 0; who < CONTENDERS; ++who) {
-        if (has_contender(verification->contenders, who)) {
-            workload_launch(workload, who, 0);
-            device_wait(workload->device, workload->contenders.names[who]);
-            one_launch.samples[who].launches = 1;
-        }
+    for (int who = 0; who < workload->contenders; ++who) {
+        contender *contender = &workload->contender[who];
+        contender->launch(contender, contender->launches++);
+        device_wait(workload->device, contender->title);
     }
     trace_listen_no_more();
-    verify_after_timing(workload, o, &one_launch, verification);
+    verify_after_timing(workload, verification);
 }
 
 /* A warp's last accesses have no later event that would have recorded them. */
@@ -100,8 +96,8 @@ static void download(const buffer *warps, const buffer *events, trace *trace) {
     }
 }
 
-void machine_measure(workload *workload, const options *options, verification *verification,
-                     report *report) {
+void machine_measure(workload *workload, verification *verification, report *report) {
+    const options *options = workload->options;
     static trace trace;
     free(trace.event); /* of the run before, with --runs */
     free(trace.operation);
@@ -116,8 +112,8 @@ void machine_measure(workload *workload, const options *options, verification *v
     request.control = (trace_control){.warps = (trace_warp *)(void *)warps.payload,
                                       .events = (trace_event *)(void *)events.payload,
                                       .capacity = trace.capacity};
-    launch_and_verify(workload, options, verification, &trace);
-    if (verification_right(verification)) {
+    launch_and_verify(workload, verification, &trace);
+    if (verification_right(verification, workload)) {
         download(&warps, &events, &trace);
         report->trace = &trace;
     }

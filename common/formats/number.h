@@ -17,26 +17,36 @@
 #define HOST_DEVICE
 #endif
 
+/* The bits of an fp32, and an fp32 of these bits. */
+HOST_DEVICE static inline uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+HOST_DEVICE static inline float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* bits / 2^shift to the nearest, ties to even; shift from 1 to 31. */
+HOST_DEVICE static inline uint32_t shift_rounded(uint32_t bits, uint32_t shift) {
+    return (bits + ((1u << (shift - 1)) - 1u) + ((bits >> shift) & 1u)) >> shift;
+}
+
 /* bf16: the upper half of an fp32. 1 sign, 8 exponent and 7 fraction bits. */
 typedef uint16_t bf16_bits;
 
 /* The same number as an fp32: exact, NaN and infinities included. */
 HOST_DEVICE static inline float bf16_to_float(bf16_bits value) {
-    const uint32_t bits = (uint32_t)value << 16;
-    float result;
-    memcpy(&result, &bits, sizeof result);
-    return result;
+    return float_of_bits((uint32_t)value << 16);
 }
 
 /* Rounds to the nearest bf16, ties to even. A NaN stays a NaN (quiet, with its sign). */
 HOST_DEVICE static inline bf16_bits bf16_from_float(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return (bf16_bits)((bits >> 16) | 0x0040u);
-    }
-    const uint32_t odd = (bits >> 16) & 1u;
-    return (bf16_bits)((bits + 0x7fffu + odd) >> 16);
+    const uint32_t bits = bits_of_float(value);
+    return (bf16_bits)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x0040u
+                                                          : shift_rounded(bits, 16));
 }
 
 /* IEEE 754's binary16. 1 sign, 5 exponent and 10 fraction bits. */
@@ -46,48 +56,26 @@ typedef uint16_t fp16_bits;
 HOST_DEVICE static inline float fp16_to_float(fp16_bits value) {
     const uint32_t sign = (uint32_t)(value & 0x8000u) << 16;
     const uint32_t magnitude = value & 0x7fffu;
-    uint32_t bits;
-    float result;
-    if (magnitude >= 0x7c00u) {
-        bits = 0x7f800000u | (magnitude & 0x3ffu) << 13;
-    } else if (magnitude >= 0x0400u) {
-        bits = (magnitude << 13) + ((127u - 15u) << 23);
-    } else {
-        result = (float)magnitude * 0x1p-24f; /* zero, or subnormal */
-        memcpy(&bits, &result, sizeof bits);
-    }
-    bits |= sign;
-    memcpy(&result, &bits, sizeof result);
-    return result;
-}
-
-/* bits / 2^shift to the nearest, ties to even; shift from 1 to 31. */
-HOST_DEVICE static inline uint32_t fp16_shift_rounded(uint32_t bits, uint32_t shift) {
-    const uint32_t odd = (bits >> shift) & 1u;
-    return (bits + ((1u << (shift - 1)) - 1u) + odd) >> shift;
+    /* The difference of the exponents' biases, by a factor: right for zero and small numbers too.
+     */
+    const uint32_t finite = bits_of_float(float_of_bits(magnitude << 13) * 0x1p112f);
+    return float_of_bits(sign | (magnitude >= 0x7c00u ? 0x7f800000u | magnitude << 13 : finite));
 }
 
 /* Rounds to the nearest fp16, ties to even; from 65520 on to infinity. A NaN stays a NaN (quiet,
  * with its sign). */
 HOST_DEVICE static inline fp16_bits fp16_from_float(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    const uint32_t bits = bits_of_float(value);
     const uint32_t sign = (bits >> 16) & 0x8000u;
     const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) {
-        return (fp16_bits)(sign | 0x7e00u);
-    }
-    if (magnitude >= 0x477ff000u) {
-        return (fp16_bits)(sign | 0x7c00u);
-    }
-    if (magnitude >= 0x38800000u) { /* normal; a carry out of the fraction raises the exponent */
-        return (fp16_bits)(sign | fp16_shift_rounded(magnitude - ((127u - 15u) << 23), 13));
-    }
-    const uint32_t shift = 126u - (magnitude >> 23); /* to multiples of 2^-24 */
-    if (shift > 25u) {
-        return (fp16_bits)sign;
-    }
-    return (fp16_bits)(sign | fp16_shift_rounded((magnitude & 0x7fffffu) | 0x800000u, shift));
+    const uint32_t shift = 126u - (magnitude >> 23); /* of a subnormal, to multiples of 2^-24 */
+    return (fp16_bits)(sign |
+                       (magnitude > 0x7f800000u    ? 0x7e00u
+                        : magnitude >= 0x477ff000u ? 0x7c00u
+                        /* normal; a carry out of the fraction raises the exponent */
+                        : magnitude >= 0x38800000u ? shift_rounded(magnitude - (112u << 23), 13)
+                        : shift > 25u              ? 0u
+                                      : shift_rounded((magnitude & 0x7fffffu) | 0x800000u, shift)));
 }
 
 enum number { NUMBER_BF16, NUMBER_FP16, NUMBER_FP32, NUMBER_INT32, NUMBER_E4M3 };
@@ -148,7 +136,5 @@ HOST_DEVICE static inline float number_round(enum number format, float value) {
 
 /* Neither NaN nor infinite. */
 HOST_DEVICE static inline bool number_is_finite(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (bits & 0x7f800000u) != 0x7f800000u;
+    return (bits_of_float(value) & 0x7f800000u) != 0x7f800000u;
 }
