@@ -19,8 +19,8 @@ static const struct {
     const char *key;
     const char *format; /* of the printed value */
     double scale;       /* by which it is printed */
-} FIELD[FIELDS] = {[SHARE] = {"tensor_core_share", "%.1f %%", 100},
-                   [CLOCK_GHZ] = {"sm_clock_ghz", "%.3f GHz", 1},
+} FIELD[FIELDS] = {[SHARE] = {"share", "%.1f %%", 100},
+                   [CLOCK_GHZ] = {"ghz", "%.3f GHz", 1},
                    [WATTS] = {"watts", "%.0f W", 1},
                    [JOULES] = {"joules", "%.3g J", 1}};
 
@@ -413,8 +413,7 @@ static void write_contender(json *json, const report *report, const contender *c
     json_open(json, contender->key, '{');
     json_numbers(json, "seconds", contender->of[SECONDS], timing->rounds, SECONDS_DIGITS);
     for (enum measure field = CLOCK_GHZ; field < FIELDS; ++field) {
-        const bool of_memory = field == SHARE && workload->arithmetic.moves;
-        json_number(json, of_memory ? "memory_share" : FIELD[field].key, times.of[field], DIGITS);
+        json_number(json, FIELD[field].key, times.of[field], DIGITS);
     }
     json_number(json, "before_seconds", calls ? contender->before_seconds : NAN, DIGITS);
     if (workload->options->protocol == PROTOCOL_SUSTAINED &&

@@ -283,7 +283,7 @@ static const row ROWS[] = {
       "\"k\":100,\"inputs\":\"normal\",\"seed\":1},\"rounds\":2},\"copies\":256,",
       "\"errors\":{\"step\":{\"bound\":0.25},\"cublas\":{\"bound\":0.25}},\"launches\":14,"
       "\"idle_ms\":50,\"timed\":{\"step\":{\"seconds\":[0.001,0.001],"
-      "\"sm_clock_ghz\":1.5,\"tensor_core_share\":0.9864268},\"cublas\":",
+      "\"ghz\":1.5,\"share\":0.9864268},\"cublas\":",
       "!regret", "!ratio_to"}},
     {"the lines of a wrong result, which has no row",
      wrong,
@@ -337,7 +337,7 @@ static const row ROWS[] = {
       "ratio      2.000 of cublasSgeam  (2.000 to 2.000)\n",
       "memory     37.5 % of 8000 GB/s, its peak by clock and bus width   clock 1.500 GHz "
       "  (the device copy 75.0 %, 1.500 GHz)\n",
-      "\"m\":25000,\"n\":15000,\"inputs\"", "\"errors\":{}", "\"memory_share\":0.375",
+      "\"m\":25000,\"n\":15000,\"inputs\"", "\"errors\":{}", "\"share\":0.375",
       "\"names\":{\"second_opinion\":\"cublasSgeam\"}", "!tensor", "!TFLOPS"}},
     {"a memory whose peak is not known",
      moved_at_an_unknown_peak,
@@ -359,7 +359,7 @@ static const row ROWS[] = {
       "\"other_processes\":[\"4711 python3\",\"12\"]", "!display  ", "!limited to", "!WSL"}},
     {"a card whose peak is not known",
      on_unlisted,
-     {"tensor     peak unknown   clock 1.500 GHz   (cuBLAS 1.500 GHz)\n", "!tensor_core_share"}},
+     {"tensor     peak unknown   clock 1.500 GHz   (cuBLAS 1.500 GHz)\n", "!share"}},
     {"words that are wrong",
      wrong_words,
      {"WRONG      the device copy exact: 1 of 32768 differ; first at [0][0]: got "
