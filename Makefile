@@ -160,7 +160,7 @@ help:
 	  'make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has' \
 	  '                     adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM=' \
 	  'make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;' \
-	  '                     RESULTS=a.json,b.json compares two runs, in build/plots/' \
+	  '                     RESULTS=a.jsonl,b.jsonl compares two runs, in build/plots/' \
 	  'make notes           fill the tables of notes/ and the README from the recorded results' \
 	  'make book            make static web pages of it all: build/book/index.html' \
 	  'make test            run every test that this machine can run; with FULL=1 at length, as CI does' \

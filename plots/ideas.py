@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 
-from bench.records import recorded
+from bench import results
 from plots.draw import style
 
-PROBES = recorded.ROOT / os.environ.get("BUILD", "build") / "probes"
+PROBES = results.ROOT / os.environ.get("BUILD", "build") / "probes"
+# A list, and an object, of numbers and nulls alone.
+FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
+NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
 ONE_TILE = {"a03": (256, 128, 64), "a04": (256, 128, 64), "t02": (32, 32, 0), "t03": (32, 32, 0)}
 
 
@@ -31,17 +35,24 @@ def ask(probe, *arguments):
     if not (PROBES / probe).exists():
         raise ValueError(f"{PROBES / probe} isn't built: make probes")
     command = [str(PROBES / probe), *map(str, arguments)]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=recorded.ROOT)
+    result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=results.ROOT)
     if result.returncode != 0:
         raise ValueError(f"{command[0]} failed ({result.returncode}): {result.stderr.strip()}")
     return json.loads(result.stdout)
+
+
+def as_json(data):
+    """What holds figures alone stands on one line."""
+    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
+    text = FIGURES.sub(lambda match: "[" + " ".join(match[1].split()) + "]", text)
+    return NAMED_FIGURES.sub(lambda match: "{" + " ".join(match[1].split()) + "}", text) + "\n"
 
 
 def draw(pyplot, runs, folder):
     """Draws all into that folder."""
     answers = {f"bank_conflicts-{rung}": shape for rung, shape in ONE_TILE.items()}
     answers.update(layouts=(), happens_before=())
-    of_gpu = (recorded.HEADLINE_SIZE, runs.headline()["gpu"]["sms"])
+    of_gpu = (results.SIZE, runs.headline().gpu["sms"])
     answers.update(tile_orders=of_gpu, rungs=of_gpu)
     answers = {probe: ask(probe, *arguments) for probe, arguments in answers.items()}
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,4 +62,4 @@ def draw(pyplot, runs, folder):
         figure = draw_picture(pyplot, data)
         print(style.save_both(figure, folder, name))
         pyplot.close(figure)
-        recorded.write_json(folder / f"{name}.json", data)
+        results.write_whole(folder / f"{name}.json", as_json(data).encode("utf-8"))

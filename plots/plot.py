@@ -16,7 +16,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench.records import recorded
 from plots import ideas
 from plots.draw import (
     any_shape,
@@ -71,10 +70,10 @@ def import_pyplot():
 def plot(options):
     """Draws everything that can be drawn; returns the exit status."""
     runs = records.load(options.results)
-    folder = options.out or recorded.ROOT / ("build/plots" if options.results else "plots")
-    pictures = ring.pictures(runs)  # of a trace alone its picture
-    if not pictures or runs.runs or not runs.chosen:
-        pictures = (*PICTURES, *pictures) if len(options.results) < 2 else (side_by_side,)
+    folder = options.out or Path("build/plots" if options.results else "plots")
+    pictures = (side_by_side,) if len(options.results) > 1 else ring.pictures(runs)
+    if not pictures or not runs.chosen:  # of a trace alone its picture
+        pictures = (*PICTURES, *pictures)
     pyplot = import_pyplot()
     if pyplot is None:
         print("plot: needs matplotlib; 'make plots' sets it up", file=sys.stderr)

@@ -25,12 +25,12 @@ PROBES = ROOT / "build" / "probes"
 
 from tools import pictures
 from tools.cases import require, same
-from tools.pictures import check_picture, plot, suffixed, svg_of, texts_of
+from tools.pictures import check_picture, plot, suffixed
 
-from bench.records import recorded
+from bench import results
 
 LANES = [str(lane) for lane in range(32) if lane != 13]
-GPU = recorded.load_ladder(recorded.newest_headline())["gpu"]["name"]
+GPU = results.load(results.RESULTS / results.HOME / "burst.jsonl")[0].gpu["name"]
 SHOWN = {  # of each picture: texts, and words in texts
     "mma-fragments": (["a[0]", "a[3]", "b[1]", "acc[2,3]", "D[11][3]", *LANES], ["lane 13"]),
     "wgmma-fragment": (["acc[0,1]", "acc[10,11]", "127"], ["wgmma&lt;64&gt;", "wgmma&lt;256&gt;"]),
@@ -414,11 +414,6 @@ def shown_in(name):
     return json.loads((drawn() / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def styles_of(svg):
-    """How often each colour fills a shape."""
-    return Counter(re.findall(r'<path[^>]*style="fill: (#[0-9a-f]{6})', svg))
-
-
 def test_sums(_):
     """The rows are the recorded sum's: cut off and added they make its result."""
     found = shown_in("e4m3-sums")
@@ -447,36 +442,22 @@ def test_drawn(_):
     same(sorted(path.name for path in drawn().iterdir()), sorted(files))
 
 
-def test_same_twice(folder):
-    """The same code gives the same files, byte for byte."""
-    drawn()
-    pictures.same_again(folder, "--ideas")
-
-
 def test_committed(_):
     """What is in plots/ideas is what the code says now."""
-    same(*(sorted(path.name for path in one.iterdir()) for one in (PICTURES, drawn())))
+    pictures.check_committed(PICTURES, drawn())
     for name in SHOWN:
-        for look in (texts_of, styles_of):
-            fresh, old = look(svg_of(drawn() / name)), look(svg_of(PICTURES / name))
-            require(fresh == old, f"{name}.svg shows something else ('make plots')")
-        moved = pictures.moved(svg_of(drawn() / name), svg_of(PICTURES / name))
-        require(not moved, f"{name}.svg is drawn otherwise ('make plots')")
         old = json.loads((PICTURES / f"{name}.json").read_text(encoding="utf-8"))
         require(shown_in(name) == old, f"{name}.json is of other code ('make plots')")
-        check_picture(PICTURES / f"{name}.png")
 
 
 def test_legible(_):
     """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
     from plots import ideas
-    from plots.draw import style
     from plots.plot import import_pyplot
 
     pyplot = import_pyplot()
     for name, _, draw in ideas.pictures():
         figure = draw(pyplot, shown_in(name))
-        style.settle(figure)
         pictures.check_legible(figure, name)
         pyplot.close(figure)
 
@@ -490,20 +471,14 @@ def test_greys(_):
 
 
 def test_counted(_):
-    """The counted bytes are each rung's newest count on that GPU; without any the model is alone."""
+    """The counted bytes are of each rung the first count; without any the model is alone."""
+    from plots.draw import records
     from plots.draw.ideas import tiles
     from plots.plot import import_pyplot
 
-    shown, wanted = shown_in("tile-orders-l2"), {}
-    for path in sorted(recorded.RESULTS.glob("*-8192x8192x8192-counters-*.json")):
-        run_of = recorded.load_record(path)
-        for step in run_of["steps"] if run_of["gpu"]["name"] == shown["gpu"] else ():
-            count = step.get("counters", {}).get("dram__bytes_read.sum")
-            if step["step"] in shown["orders"] and count is not None:
-                known = wanted.get(step["step"], ("", 0))
-                wanted[step["step"]] = max(known, (run_of["date"], count))
-    counts = {rung: count for rung, (_, count) in wanted.items()}
-    same(shown["counted"]["bytes"] if shown["counted"] else {}, counts)
+    shown, metric = shown_in("tile-orders-l2"), "dram__bytes_read.sum"
+    counted = {name: row["counters"][metric] for name, (_, row) in records.load().counted().items()}
+    same(shown["counted"]["bytes"], {rung: counted[rung] for rung in shown["orders"]})
     for known in ({"when": "never", "bytes": {"v10": 1e9}}, None):
         figure = tiles.draw_l2(import_pyplot(), {**shown, "counted": known})
         labels = [axes.get_legend_handles_labels()[1] for axes in figure.axes]

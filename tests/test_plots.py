@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of plots/: every picture from the recorded runs, and from made-up ones where none is yet.
+"""Tests of plots/: every picture from the recorded runs, and from made-up ones.
 
 Runs in build/venv, where `make plots` has matplotlib; make sets it up if it isn't there. Prints one
 line per case; exits 1 if any failed.
@@ -8,63 +8,43 @@ line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import copy
-import json
 import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "bench" / "results"
-SIZES = (2048, 4096, 8192)
-USUAL = (8192,) * 3
 
-from tools import fake_energy, made_sweeps, pictures, stored
+from tools import fake_energy, made_runs, pictures
 from tools.cases import refused, require, same
+from tools.made_runs import H100, H200, V, run
 from tools.pictures import check_picture, drawn, plot, suffixed
 
-from bench.records import recorded, traces
+from bench import results, shapes
+from bench import trace as traces
+from bench.energy import budget
 
-
-def headline():
-    """The recorded run that the README shows."""
-    return copy.deepcopy(recorded.load_ladder(recorded.newest_headline()))
-
-
-def track(letter, first=1):
-    """The names of a track's rungs from that number on, of those that were measured."""
-    names = recorded.whole_track(track=letter)
-    return [name for name in names if int(name[1:]) >= first]
-
-
-def files_of(shape):
-    """The recorded files that hold one burst ladder of the v rungs from v01 on at that shape, and
-    no more. There were fewer rungs once."""
-    found = []
-    for path in sorted(RESULTS.glob("*.json")):
-        runs = [record for _, record in recorded.places_in(path)]
-        if [(run["kind"], run.get("protocol")) for run in runs] == [("ladder", "burst")]:
-            names = recorded.all_names(runs[0])
-            if recorded.shape_of(runs[0]) == shape and names == track("v")[: len(names)]:
-                found.append(path)
-    return found
+BURST = results.RESULTS / results.HOME / "burst.jsonl"
+CUBE = (8192,) * 3
+SIZES = [(size,) * 3 for size in (2048, 4096, 8192)]
+READ = {"watts": 690.0, "joules": 1.1}  # of a sustained run
 
 
 def records_of(*runs, **others):
     """These as if they were all that is recorded."""
     from plots.draw import records
 
-    return records.Records(runs, **{"chosen": False, **others})
+    return records.Records([list(runs)], **others)
 
 
-def shows(picture, runs, folder, names, words=(), never=()):
+def shows(picture, records, folder, names=(), words=(), never=()):
     """Draws one picture in this process, and looks for texts, for words in them, and for what must not
     be there; returns its notes."""
     from plots import plot as program
     from plots.draw import style
 
     pyplot = program.import_pyplot()
-    found = picture.find(runs)
-    figure = picture.draw(pyplot, found, runs)
+    found = picture.find(records)
+    figure = picture.draw(pyplot, found, records)
     path = style.save_both(figure, Path(folder), picture.NAME)
     pyplot.close(figure)
     check_picture(path, names, words, never)
@@ -75,19 +55,20 @@ def shows(picture, runs, folder, names, words=(), never=()):
 
 
 def test_recorded(_):
-    """All pictures of recorded runs are drawn, labelled and titled."""
+    """All pictures of recorded runs are drawn, with the figures of those runs."""
     from plots.draw import records, share_and_clock
 
     _, folder, output = drawn()
-    counters = records.load().counters(USUAL)
+    burst, all_runs = results.load(BURST)[0], records.load()
+    shown = [name for name in burst.names if name <= results.LAST]
     names = {
-        "ladder": recorded.all_names(recorded.climb(headline())),
-        "share-and-clock": recorded.all_names(share_and_clock.find(records.load())),
-        "roofline": [s["step"] for s in counters["steps"] if "-" not in s["step"]],
-        "ladder-a": track("a", 2),
-        "ladder-t": track("t", 2),
+        "ladder": shown + [f"{burst.rate(name).mid:.0f}" for name in shown],
+        "share-and-clock": share_and_clock.find(all_runs).names,
+        "roofline": [name for name in shown if name in all_runs.counted()],
+        "ladder-a": ["a02", "a06"],
+        "ladder-t": ["t02", "t08"],
         "fp8": ["f03", "f07"],
-        "sizes": ["8192"],
+        "sizes": ["512", "8192"],
         "sustained": ["cuBLAS"],
         "any-shape": [],
         "energy": ["tensor cores"],
@@ -95,45 +76,35 @@ def test_recorded(_):
     }
     for name, labels in names.items():
         require(f"{name}.png\n" in output, output)
-        words = (headline()["gpu"]["name"], "normal inputs", "2026-")
+        words = (burst.gpu["name"], "normal inputs", "2026-")
         check_picture(folder / f"{name}.png", labels, words)
-    names |= {f"trace-{recorded.trace_name(one)}": None for one in recorded.all_traces()}
+    names |= {f"trace-{path.stem}": None for path in traces.TRACES.glob("*.json")}
     same(sorted(path.name for path in folder.iterdir()), sorted(suffixed(names)))
 
 
 def test_same_twice(folder):
     """The same results give the same files, byte for byte."""
-    pictures.same_again(folder)
+    same(plot("--out", folder).returncode, 0)
+    first, second = (
+        {path.name: path.read_bytes() for path in one.iterdir()}
+        for one in (drawn()[1], Path(folder))
+    )
+    same([name for name in first if first[name] != second.get(name)], [])
 
 
 def test_committed(_):
     """The pictures in plots/ say what the recorded runs say."""
-    fresh = sorted(drawn()[1].glob("*.svg"))
-    same(
-        [path.name for path in fresh], sorted(path.name for path in (ROOT / "plots").glob("*.svg"))
-    )
-    for path in fresh:
-        there = ROOT / "plots" / path.name
-        new, old = (pictures.texts_of(pictures.svg_of(file)) for file in (path, there))
-        require(new == old, f"plots/{path.name} is of other results ('make plots')")
-        check_picture(there)
+    pictures.check_committed(ROOT / "plots", drawn()[1])
 
 
 def test_legible(_):
     """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
     from plots import plot as program
-    from plots.draw import any_shape, records, ring, style
+    from plots.draw import records, ring
 
-    pyplot, runs = program.import_pyplot(), records.load()
-    made = records_of(sweeps=swept())
-    there = [(picture, runs) for picture in (*program.PICTURES, *ring.pictures(runs))]
-    for picture, runs in [*there, (any_shape, made)]:
-        try:
-            found = picture.find(runs)
-        except records.Missing:
-            continue
-        figure = picture.draw(pyplot, found, runs)
-        style.settle(figure)
+    found, pyplot = records.load(), program.import_pyplot()
+    for picture in (*program.PICTURES, *ring.pictures(found)):
+        figure = picture.draw(pyplot, picture.find(found), found)
         pictures.check_legible(figure, picture.NAME)
         pyplot.close(figure)
 
@@ -162,34 +133,30 @@ def test_traces(_):
     """Every recorded trace has its picture: a row per stage and per warp, with a legend."""
     from plots.draw import ring
 
-    require(recorded.all_traces(), "none is recorded")
-    for record in recorded.all_traces():
-        path = drawn()[1] / f"trace-{recorded.trace_name(record)}.png"
+    for path in sorted(traces.TRACES.glob("*.json")):
+        record = traces.load(path)
         trace = traces.Trace(record)
-        words = [record["idea"], f"CTA {trace.record['launch']['cta']} of", record["commit"]]
+        words = [record["idea"], f"CTA {record['launch']['cta']} of", record["commit"]]
         words += ["multiplies", "waits", "starts loads", "writes results", "being filled", "empty"]
         words.append("emulated steps" if trace.exact else "cycles of the SM's clock")
         words.append("CPU emulator, policy" if trace.exact else record["gpu"]["name"])
-        check_picture(path, rows_of(trace), words)
+        check_picture(drawn()[1] / f"trace-{path.stem}.png", rows_of(trace), words)
         # Of a GPU's trace the first fills are shown.
         fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
         done = sum(fill.done is not None and fill.done <= ring.shown_end(trace) for fill in fills)
-        wanted = done if trace.exact else min(ring.MOST_FILLS, len(fills))
-        same((record["step"], done), (record["step"], wanted))
+        same((path, done), (path, done if trace.exact else min(ring.MOST_FILLS, len(fills))))
 
 
 def test_chosen_trace(folder):
     """From a trace that is named its picture alone, also from one without a ring."""
     from plots.draw import ring
 
-    record = next(one for one in recorded.all_traces() if one["gpu"])
-    name = f"trace-{recorded.trace_name(record)}"
-    path = recorded.TRACES / f"{recorded.trace_name(record)}.json"
+    path = traces.TRACES / "v07-nvidia-h200.json"
     result = plot("--results", path, "--out", folder)
     same((result.returncode, result.stderr, result.stdout.count("\n")), (0, "", 1))
-    same(sorted(file.name for file in Path(folder).iterdir()), suffixed([name]))
+    same(sorted(file.name for file in Path(folder).iterdir()), suffixed([f"trace-{path.stem}"]))
     # Warps that neither load nor wait, as where there is no shared memory.
-    made = copy.deepcopy(record)
+    made = copy.deepcopy(traces.load(path))
     codes = {traces.WHATS.index(what) for what in ("multiply", "multiply wait", "write")}
     for warp in made["warps"]:
         events = warp["events"]
@@ -202,351 +169,257 @@ def test_chosen_trace(folder):
 # ---------------------------------------------------------------------------- chosen files
 
 
+def written(folder, name, *arguments, **how):
+    """A file with a made-up run."""
+    path = Path(folder) / name
+    for row in made_runs.rows(*arguments, **how):
+        results.append(path, row)
+    return path
+
+
 def test_one_file(folder):
     """From one chosen file comes what it holds; the rest says what is missing."""
-    path = files_of((4096,) * 3)[-1]
-    result = plot("--results", path, "--out", folder)
+    out = Path(folder) / "out"
+    result = plot("--results", written(folder, "mine.jsonl", V[:5], SIZES[1]), "--out", out)
     same((result.returncode, result.stderr), (0, ""))
-    found = sorted(path.name for path in Path(folder).iterdir())
-    same(found, suffixed(["ladder", "share-and-clock"]))
-    names = recorded.all_names(recorded.load_ladder(path))
-    check_picture(Path(folder) / "ladder.png", names, ["4096³"])
+    same(sorted(path.name for path in out.iterdir()), suffixed(["ladder", "share-and-clock"]))
+    check_picture(out / "ladder.png", V[:5], ["4096³"])
     for words in (
         "roofline: not drawn: no counters",
         "sizes: not drawn: burst runs of the v track at 3 or more square sizes; recorded: 4096³",
         "sustained: not drawn: no sustained run",
-        "ladder-a: not drawn: no finished burst run of a02",
-        "ladder-t: not drawn: no finished burst run of t02",
+        "ladder-a: not drawn: no burst run of a02",
+        "ladder-t: not drawn: no burst run of t02",
     ):
         require(words in result.stdout, f"'{words}' isn't in {result.stdout}")
 
 
 def test_refuses(folder):
     """What can't be read or drawn is one line on stderr, exit 2, no file."""
-    out, garbled = Path(folder) / "out", Path(folder) / "garbled.json"
-    large, small, counters = (
-        files_of(USUAL)[0],
-        files_of((4096,) * 3)[0],
-        max(recorded.RESULTS.glob("*-8192x8192x8192-counters-*.json")),
-    )
-    for words, files, text in (
-        ("garbled.json", [garbled], None),
-        ("garbled.json", [garbled], '{"kind": "ladder", "schema": 99}'),
-        ("garbled.json", [garbled], json.dumps(headline())[:5000]),
-        ("no picture can be drawn", [counters], None),
-        ("not side by side: shape 8192³ in one, 4096³ in the other", [large, small], None),
-        ("one of these files has none", [large, counters], None),
-        ("side by side go two files, not 3", [large] * 3, None),
-        ("garbled.json", [large], "{"),  # a file where the folder should be
+    out, broken, old = (Path(folder) / name for name in ("out", "broken.jsonl", "old.json"))
+    large = written(folder, "large.jsonl")
+    small, moves = written(folder, "small.jsonl", V, SIZES[1]), written(folder, "a.jsonl", ["a02"])
+    broken.write_text(large.read_text()[:5000])
+    old.write_text('{"kind": "run"}')
+    tried = written(folder, "tried.jsonl", ["v06", "v06-each-sm"])
+    for words, *files in (
+        ("broken.jsonl, line", broken),
+        ("old.json: neither rows", old),
+        ("gone.jsonl", "gone.jsonl"),
+        ("no picture can be drawn", tried),
+        ("not side by side: shape 8192³ in one, 4096³ in the other", large, small),
+        ("not side by side: track v in one, a in the other", large, moves),
+        ("one of these files has none", large, tried),
+        ("side by side go two files, not 3", large, large, large),
     ):
-        if text:
-            garbled.write_text(text)
-        result = plot(
-            "--results", ",".join(map(str, files)), "--out", garbled if text == "{" else out
-        )
+        result = plot("--results", ",".join(map(str, files)), "--out", out)
         same((words, result.returncode, result.stderr.count("\n")), (words, 2, 1))
         require(result.stderr.startswith("plot: ") and words in result.stderr, result.stderr)
         require(not out.exists() or not list(out.iterdir()), f"{words}: wrote a file")
+    same(
+        plot("--results", large, "--out", broken).returncode, 2
+    )  # a file where the folder should be
 
 
 # ---------------------------------------------------------------------------- made-up runs
-
-
-def like(ladder, factor=1, size=None, ratio=1, gpu=(), **changes):
-    """A made-up ladder: the same, so many times as fast, at another square size, with so much of the
-    ratios to cuBLASLt, on another GPU."""
-    ladder = {**copy.deepcopy(ladder), **changes}
-    ladder["gpu"].update(gpu)
-    if size:
-        ladder["problem"].update(m=size, n=size, k=size)
-    timings = [rung["timing"] for rung in recorded.measured(ladder)]
-    for timing in (*(timing["step"] for timing in timings), ladder["cublas"]):
-        for key in timing["tflops"]:
-            timing["tflops"][key] *= factor
-    for timing in timings:
-        for key in ("median", "low", "high"):
-            timing["ratio_to_cublaslt"][key] *= ratio
-    return ladder
-
-
-def sustained_of(ladder):
-    """A made-up sustained run of the same rungs, with joules."""
-    ladder = like(ladder, 0.83, protocol="sustained")
-    timings = [rung["timing"]["step"] for rung in recorded.measured(ladder)]
-    for timing in (*timings, ladder["cublas"]):
-        timing.update(joules=700 * 1.1 / timing["tflops"]["median"], watts=700.0)
-    for rung in recorded.measured(ladder):
-        for i, one in enumerate(rung["passes"]):
-            one["step"]["joules"] = rung["timing"]["step"]["joules"] + 0.001 * i
-    return ladder
-
-
-def without_ratios(ladder):
-    """A made-up ladder: the same, with cuBLASLt not searched for."""
-    ladder = copy.deepcopy(ladder)
-    for rung in ladder["rungs"]:
-        del rung["timing"]["ratio_to_cublaslt"]
-    return ladder
 
 
 def test_ladder(folder):
     """The ladder: v01 to v17 alone, a failed rung is labelled, and the best cuBLASLt is a line."""
     from plots.draw import share_and_clock, tracks
 
-    run_of = headline()
-    run_of["cublaslt"] = like(run_of, 1.025)["cublas"]
-    best = f"best cuBLASLt, median: {run_of['cublaslt']['tflops']['median']:.0f} TFLOPS"
-    shown = recorded.all_names(recorded.climb(run_of))
-    same(shown, [f"v{number:02}" for number in range(1, 18)])
-    same(shows(tracks.Ladder, records_of(run_of), folder, shown, [best], ["v18"]), [])
-    run_of["rungs"][1] = {"step": "v02", "failed": "exit 1", "passes": []}
-    run_of["rungs"][3]["timing"]["step"].update(tensor_core_share=None, sm_clock_ghz=None)
-    runs = records_of(run_of, chosen=True)
-    shows(tracks.Ladder, runs, folder, [*track("v"), "failed"])
-    shows(share_and_clock, runs, folder, track("v"))
+    all_of_it = run()
+    best = f"best cuBLASLt, median: {all_of_it.rate('cublaslt').mid:.0f} TFLOPS"
+    rates = [f"{all_of_it.rate(name).mid:.0f}" for name in V[:17]]
+    old = run(file="then/7654321.jsonl", better=0.5)
+    records = records_of(run(gpu=H100, better=0.5), old, all_of_it)  # the home GPU's is shown
+    same(shows(tracks.Ladder, records, folder, [*V[:17], *rates], [best], ["v18"]), [])
+    bare = records_of(run(alone=True))
+    same(len(shows(tracks.Ladder, bare, folder, V[:17], (), ["best cuBLASLt"])), 1)
+    rows = made_runs.rows(failed="v02")
+    for row in rows:
+        if row["step"] == "v04":
+            del row["timed"]["step"]["share"]
+    failed = records_of(*made_runs.loaded(rows), chosen=True)
+    shows(tracks.Ladder, failed, folder, [*V, "failed"])
+    shows(share_and_clock, failed, folder, V)
 
 
-def test_changes(folder):
-    """Every rung's change of speed, share and clock is there in figures, and none on another."""
+def test_share_and_clock(folder):
+    """Every change of speed, share and clock is there in figures, none on another, and speed is their
+    product: of several runs one without a slow launch is shown."""
     from plots.draw import share_and_clock
     from plots.plot import import_pyplot
 
-    run_of = headline()
-    readings = (*share_and_clock.READINGS, "tflops")
-    known = [v for reading in readings for v in share_and_clock.changes(run_of, reading)[1:]]
-    figures = [share_and_clock.percent(v) for v in known if v is not None]
-    shows(share_and_clock, records_of(run_of), folder, figures)
-    figure = share_and_clock.draw(import_pyplot(), run_of, None)
+    clean = run(date="2027-01-02T00:00:00Z")
+    readings = (*share_and_clock.READINGS, "rate")
+    known = [v for reading in readings for v in share_and_clock.changes(clean, reading)[1:]]
+    shows(share_and_clock, records_of(clean), folder, list(map(share_and_clock.percent, known)))
+    figure = share_and_clock.draw(import_pyplot(), clean, None)
     figure.draw_without_rendering()
     same(pictures.overlaps(figure.axes[2].texts, 0), [])
-
-
-def test_adds_up(_):
-    """Share and clock are of a run whose speed is their product: none with a slow launch."""
-    from plots.draw import records, share_and_clock
-
-    clean = copy.deepcopy(share_and_clock.find(records.load()))
-    slow = copy.deepcopy(clean)
-    slow["rungs"][6]["timing"]["step"]["sm_clock_ghz"] *= 0.97
+    rows = made_runs.rows(date="2027-02-01T00:00:00Z")
+    rows[6]["timed"]["step"]["ghz"] *= 0.9
+    slow = made_runs.loaded(rows)[0]
     same([share_and_clock.adds_up(one) for one in (clean, slow)], [True, False])
-    same(share_and_clock.find(records_of(clean, slow)), clean)
+    older = run(file="then/7654321.jsonl", better=0.5)
+    same(share_and_clock.find(records_of(older, slow, clean)), clean)
+    same(share_and_clock.find(records_of(older, slow)), older)
+    blind = records_of(run(read={"share": None}))
+    refused("no tensor-core share and clock known", share_and_clock.find, blind)
 
 
 def test_sustained(folder):
-    """Burst beside sustained, with joules: the newest, beside the burst run that goes with it."""
+    """Burst beside sustained, with joules: the burst run of the same card and commit, if there is one."""
     from plots.draw import sustained
 
-    burst = headline()
-    made = sustained_of(burst)
-    passes = sustained.pass_joules(made)[track("v")[-1]]
-    rate = burst["rungs"][-1]["timing"]["step"]["tflops"]["median"]
-    names = [*track("v"), "cuBLAS", f"{recorded.median(passes):.3f}"]
-    names += [f"{rate:.0f}", f"{0.83 * rate:.0f}"]
+    burst, steady = run(), run(protocol="sustained", read=READ, better=0.8)
+    names = [*V, "cuBLAS", "1.101", f"{burst.rate('v18').mid:.0f}", f"{steady.rate('v18').mid:.0f}"]
     words = ["burst and sustained protocol", "axis of joules does not begin at 0", "of the passes"]
-    words.append(burst["gpu"]["name"])
-    shows(sustained, records_of(burst, made), folder, names, words, ["measured apart"])
-    for later, words in (
-        ({"commit": "7654321"}, [burst["commit"], "7654321", "measured apart, at commits"]),
-        ({"gpu": {**burst["gpu"], "card": "0a1b2c3d"}}, ["measured apart, on two cards"]),
+    shows(sustained, records_of(burst, steady), folder, names, words, ["measured apart"])
+    for how, words in (
+        ({"commit": "7654321"}, ["abc1234", "7654321", "measured apart, at commits"]),
+        ({"gpu": {**H200, "card": "f0f0f0f0"}}, ["measured apart, on two cards"]),
     ):
-        shows(sustained, records_of(burst, {**made, **later}), folder, names, words)
-    new = like(burst, 1.1, commit="7654321", date="2027-01-02T00:00:00Z")
-    few = sustained_of(new)
-    few["rungs"] = few["rungs"][-3:]
-    found = sustained.find(records_of(burst, made, new, few))
-    same((found["burst"], found["sustained"]), (new, few))
-    other = {**made, "gpu": {**made["gpu"], "name": "another"}}
-    refused("no sustained run", sustained.find, records_of(burst, other))
+        other = run(**how)
+        shows(sustained, records_of(other, steady), folder, names[:19], words)
+        same(sustained.find(records_of(other, burst, steady))["burst"], burst)
+    refused("no sustained run", sustained.find, records_of(run(V[:5]), steady))
 
 
 def test_sizes(folder):
-    """Curves over sizes, with ratios where they are recorded; two sizes are too few."""
+    """Curves over sizes of one commit, with ratios on each GPU where they are recorded; two sizes are too
+    few."""
     from plots.draw import sizes
 
-    runs = [like(headline(), f, size) for f, size in zip((0.8, 0.97, 1), SIZES)]
-    names = [*sizes.CHOSEN, track("v")[-1], "cuBLAS", "2048", "8192"]
-    words = [runs[0]["gpu"]["name"], "burst protocol", "of cuBLASLt,"]
-    shows(sizes, records_of(*runs), folder, names, words)
-    bare = map(without_ratios, runs)
-    shows(sizes, records_of(*bare), folder, names, words[:2], ["of cuBLASLt,"])
+    runs = [run(shape=shape) for shape in SIZES]
+    newer, far = run(commit="7654321"), [run(shape=shape, gpu=H100) for shape in SIZES]
+    names = [*sizes.CHOSEN, "v18", "cuBLAS", "2048", "8192"]
+    words = ["NVIDIA H200, 700 W: bf16", "burst protocol", "H200: of cuBLASLt,", "abc1234"]
+    other = [run(shape=shape, gpu=H100, commit="7654321") for shape in SIZES]
+    shows(sizes, records_of(newer, *runs, *other), folder, names, words, ["H100", "7654321"])
+    shows(sizes, records_of(*runs, *far), folder, names, [*words, "H100: of cuBLASLt,"])
+    bare = records_of(*(run(shape=shape, alone=True) for shape in SIZES))
+    shows(sizes, bare, folder, names, words[:2], ["of cuBLASLt,"])
     refused("recorded: 2048³, 4096³", sizes.find, records_of(*runs[:2]))
 
 
-def test_sweep(_):
-    """Sizes: all of the newest commit with enough sizes and rungs, even where a newer run is."""
-    from plots.draw import sizes
-
-    def sweep(day, names):
-        found = []
-        for size in SIZES:
-            date = f"2027-01-0{day}T00:00:00Z"
-            ladder = like(headline(), 1, size, commit=f"000000{day}", date=date, rounds=1)
-            ladder["rungs"] = [rung for rung in ladder["rungs"] if rung["step"] in names]
-            found.append(ladder)
-        return found
-
-    old, new = sweep(1, track("v")), sweep(2, (*sizes.CHOSEN, "v18"))
-    few = sweep(3, ("v04", "v18"))
-    long = [like(headline(), commit="0000002", date="2027-01-02T00:00:00Z")]
-    for files, wanted in (
-        ((old, new), new),
-        ((old, new, long), [*new[:2], *long]),  # of the same commit, with more rounds
-        ((new, old, few), new),
-        ((old, few), old),
-        ((few,), few),
-    ):
-        runs = [run for file in files for run in file]
-        runs.sort(key=recorded.precedence(runs, recorded.home_of(runs)))
-        same(list(map(id, sizes.find(records_of(*runs, files=files)))), list(map(id, wanted)))
-
-
-def swept():
-    """Made-up sweeps of two GPUs and two seeds, of which the second lacks a family."""
-    sizes = "aligned:2,any:2,rows:2,few,odd:2"
-    h200, h100 = made_sweeps.sweep(sizes, better=1.02), made_sweeps.sweep(sizes, made_sweeps.H100)
-    older = made_sweeps.sweep(sizes.replace(":2", ":1"), step="v12")
-    return (h100, older, h200, made_sweeps.sweep("aligned:3,any:3,rows:3"))
-
-
 def test_any_shape(folder):
-    """Two panels for each GPU, a point for each random shape, of the last rung and the seed with the
-    most families."""
+    """Two panels for each GPU, a point for each random shape, of the last rung."""
     from plots.draw import any_shape
     from plots.plot import import_pyplot
 
-    runs = records_of(headline(), sweeps=swept())
-    found = any_shape.find(runs)
-    words = [f"{family}:2" for family in ("aligned", "any", "rows", "odd")]
-    same(
-        [(gpu, list(of)) for gpu, of in found.items()],
-        [(one["name"], words) for one in (made_sweeps.GPU, made_sweeps.H100)],
-    )
-    words = [
-        "H200: v18 of",
-        "H100: v18 of",
-        "geometric means: aligned 1.018, any 1.018, rows 1.0",
+    families = [(one, shapes.of_word(f"{one}:1", "v")) for one in any_shape.FAMILIES]
+    swept = [
+        run([step], shape, gpu=gpu, better=0.5 if gpu == H100 else 1)
+        for gpu, step, few in ((H200, "v12", 9), (H200, "v18", 60), (H100, "v18", 20))
+        for _, of_family in families
+        for shape in of_family[:few]
     ]
-    words += ["H100 is NVIDIA H100 80GB HBM3, 700 W", "odd: n or k no multiple of 8", "abc1234"]
-    shows(any_shape, runs, folder, [], words)
-    figure = any_shape.draw(import_pyplot(), found, runs)
-    same([sum(len(line.get_xdata()) for line in axes.lines) for axes in figure.axes], [182, 62] * 2)
-    path = Path(folder) / "one.json"
-    recorded.write_json(path, made_sweeps.sweep("any:1"))
-    result = plot("--results", path, "--out", folder)
-    same((result.returncode, "any-shape.png" in result.stdout), (0, True))
-    refused("--only aligned,any,rows,odd", any_shape.find, records_of(headline()))
+    again = run(["v18"], families[0][1][0], better=9)  # the first run at a shape is shown
+    records = records_of(*swept, again, chosen=True)
+    words = ["H200: v18 of", "H100: v18 of", "geometric means: aligned 0.679, any 0.679", "abc1234"]
+    words += ["H100 is NVIDIA H100 80GB HBM3, 700 W", "odd: n or k no multiple of 8"]
+    shows(any_shape, records, folder, [], words)
+    figure = any_shape.draw(import_pyplot(), any_shape.find(records), records)
+    points = [sum(len(line.get_xdata()) for line in axes.lines) - 2 for axes in figure.axes]
+    same(points, [180, 60, 60, 20])
+    refused("--only judged", any_shape.find, records_of(run()))
 
 
 def test_roofline(folder):
-    """The roofline with every rung counted, and no point for a rung that wasn't."""
+    """The roofline with every rung counted, each from the first run that did, and no point for a rung
+    that wasn't."""
     from plots.draw import roofline
 
-    ladder, counters = headline(), stored.newest_with({"v12"}, USUAL, "counters")
-    first, last = counters["steps"][0], counters["steps"][-1]
-    for i, name in enumerate(track("v")):
-        step = {**copy.deepcopy(first), "step": name}
-        for metric in ("dram__bytes_read.sum", "lts__t_sectors_srcunit_tex.sum"):
-            step["counters"][metric] *= 1 + 4 / (1 + i)
-        counters["steps"].append(step)
-    words = [ladder["gpu"]["name"], "burst protocol"]
+    def counts(gigabytes):
+        names = {"dram__bytes_read.sum": 1, "dram__bytes_write.sum": 0.1}
+        names |= {"lts__t_sectors_srcunit_tex.sum": 0.2}
+        return {name: 1e9 * part * gigabytes for name, part in names.items()}
+
+    ladder, words = run(), [H200["name"], "burst protocol", "commits abc1234, 7654321"]
+    first = made_runs.counted({name: counts(2 + i) for i, name in enumerate(V[1:])})
+    later = made_runs.counted({name: counts(7) for name in V[:3]}, commit="7654321")
     for name, tile in roofline.WALK.items():
         source = next((ROOT / "steps").glob(f"{name}_*.cu")).read_text(encoding="utf-8")
         sides = [f"constexpr int B{side} = {n};" for side, n in zip("MN", tile.split(" × "))]
         same((name, [line for line in sides if line not in source]), (name, []))
         words.append(f"{name}: {tile}")
-    runs = records_of(ladder, counters)
-    same(shows(roofline, runs, folder, [*track("v"), "cuBLAS"], words), [])
-    first["counters"]["dram__bytes_read.sum"] = None
-    counters["steps"] = [first, {**last, "step": "v12"}]
-    notes = shows(roofline, records_of(ladder, counters), folder, ["v12"])
+    records = records_of(ladder, first, later)
+    same(shows(roofline, records, folder, [*V, "cuBLAS", "7.7", "2.2"], words, ["7.70"]), [])
+    notes = shows(roofline, records_of(ladder, made_runs.counted({"v12": counts(3)})), folder)
     require(len(notes) == 1 and "v07" in notes[0] and "v12" not in notes[0], notes)
+    refused("no counters", roofline.find, records_of(ladder))
+
+
+def test_tracks(folder):
+    """The a and t tracks at the README's shapes, FP8 at those of models, each with its rungs."""
+    from plots.draw import fp8, tracks
+
+    for letter, shape, words in (
+        ("a", CUBE, ["fp16 GEMM", "a01 has no bar"]),
+        ("t", (32768, 32768), ["32768²", "GB/s"]),
+    ):
+        names = [f"{letter}{number:02}" for number in range(2, 7)]
+        picture = tracks.Shapes(letter)
+        alone = run([f"{letter}01"], shape)
+        notes = shows(picture, records_of(alone, run(names, shape)), folder, names, words)
+        same(len(notes), len(picture.shapes) - 1)
+        refused(f"no burst run of {letter}02", picture.find, records_of(alone))
+    runs = [run(["f07", "f-deepgemm"], shape) for shape in fp8.SHAPES]
+    shows(fp8, records_of(*runs), folder, ["f07", "Deep-", "4096 × 4096 × 7168"])
+    refused("at 3 shapes", fp8.find, records_of(*runs[:2]))
 
 
 def test_energy(folder):
     """The energy budget, from a made-up run of the parts: every line of it, and the parts in words."""
     from plots.draw import energy
 
-    one = fake_energy.record()
+    one, other = fake_energy.run(), fake_energy.run(rung="v14")
     joules = f"{1e3 * fake_energy.WHOLE['tensor']:.0f} mJ"
     names = ["tensor cores", "not attributed", *energy.PARTS.values()]
-    each = [f"{rung}: 1.112 ± 0.000 J per GEMM" for rung in ("v14", "v16")]
-    words = [joules, one["gpu"]["name"]]
-    shows(energy, records_of(energy=(one,)), folder, [*names, each[0]], words, ["not measured"])
-    runs = records_of(energy=(fake_energy.record(rung="v16"), one))
-    shows(energy, runs, folder, [*names, *each], words, ["measured on different"])
-    other = fake_energy.record(rung="v16")
-    other["commit"] = "7654321"
-    shows(energy, records_of(energy=(other, one)), folder, each, ["measured on different"])
-    refused("make energy", energy.find, records_of(chosen=True))
-    broken = (fake_energy.record("waiting"),)
-    refused("the parts waiting", energy.find, records_of(chosen=True, energy=broken))
+    each = [f"{budget.rung_of(run)}: {budget.make(run).joules:.3f} ± " for run in (other, one)]
+    words = [joules, "mJ: 120 W at 1.98 GHz", one.gpu["name"]]
+    shows(energy, records_of(one), folder, names, [each[1], *words], ["not measured"])
+    shows(energy, records_of(one, other), folder, names, each, ["measured on different"])
+    other.context["commit"] = "7654321"
+    shows(energy, records_of(one, other), folder, names, ["measured on different"])
+    for runs in ([], [fake_energy.run("waiting")]):
+        refused("make energy", energy.find, records_of(*runs))
 
 
 def test_power(folder):
     """Clock against watts and TFLOPS against joules, with the parts of a rung if there are any."""
     from plots.draw import power
 
-    made = sustained_of(headline())
-    timings = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(made)}
-    timings["v01"].update(watts=400.0, sm_clock_ghz=1.98)
-    names = ["v01: 1.98 GHz", track("v")[-1], "cuBLAS"]
-    words = ["the power limit", "sustained protocol", made["gpu"]["name"], "v02: "]
-    one = fake_energy.record()
-    parts = ["nothing runs", f"parts of {one['rung']}, measured apart"]
-    shows(power, records_of(made), folder, names, words, parts)
-    shows(power, records_of(made, energy=(one,)), folder, [*names, *parts], words)
-    few = sustained_of(headline())
-    few["rungs"] = few["rungs"][-3:]
-    same(power.find(records_of(made, few))[0], made)
-    refused("--protocol sustained", power.find, records_of(headline()))
-
-
-def test_other_gpu(folder):
-    """The ladder and the sizes show the home GPU, and the sizes the ratios of the others."""
-    from plots.draw import sizes, tracks
-
-    h100 = {"name": "NVIDIA H100 80GB HBM3", "card": "cccccccc", "memory_bytes": 80 * 10**9}
-    h200 = {"name": "NVIDIA H200", "memory_bytes": 141 * 10**9}
-    cards = [
-        like(headline(), ratio=ratio, gpu={**h200, "card": card})
-        for card, ratio in (("a", 1), ("b", 0.97))
-    ]
-    far = like(headline(), ratio=0.5, gpu=h100)
-    words = ["NVIDIA H200, 700 W: bf16 GEMM"]
-    shows(tracks.Ladder, records_of(far, *cards), folder, [], words, ["H100"])
-    runs = [like(run, size=size) for size in SIZES for run in (cards[0], far)]
-    same([run["gpu"]["name"] for run in sizes.find(records_of(*runs))], ["NVIDIA H200"] * 3)
-    words = ["H200: of cuBLASLt,", "H100: of cuBLASLt,"]
-    shows(sizes, records_of(*runs), folder, ["8192"], words)
+    steady, one = run(protocol="sustained", read=READ), fake_energy.run()
+    names, words = ["v18", "cuBLAS"], ["the power limit", "sustained protocol", H200["name"]]
+    parts = ["nothing runs", "parts of v16, measured apart"]
+    shows(power, records_of(steady), folder, names, words, parts)
+    shows(power, records_of(steady, one), folder, [*names, *parts], words)
+    few = run(V[-3:], protocol="sustained", read=READ)
+    same(power.find(records_of(few, steady))[0], steady)
+    refused("--protocol sustained", power.find, records_of(run()))
 
 
 def test_side_by_side(folder):
     """Two files, side by side: names, dates and every rung of either, in TFLOPS or GB/s."""
-    from plots.draw import side_by_side
+    from plots.draw import records, side_by_side
 
-    files = files_of(USUAL)[:2]
-    result = plot("--results", ",".join(map(str, files)), "--out", folder)
+    gpu, t = {**H100, "power_limit_watts": 350}, [f"t{number:02}" for number in range(2, 9)]
+    one = written(folder, "one.jsonl", V[1:])
+    two = written(folder, "two.jsonl", V[:-1], gpu=gpu, commit="7654321", date="2027-02-03")
+    result = plot("--results", f"{one},{two}", "--out", Path(folder) / "out")
     same((result.returncode, result.stderr), (0, ""))
-    same(sorted(path.name for path in Path(folder).iterdir()), suffixed(["side-by-side"]))
-    runs = [recorded.load_ladder(path) for path in files]
-    names = [name for one in runs for name in recorded.all_names(one)]
-    words = ["burst protocol", *(one["commit"] for one in runs)]
-    check_picture(Path(folder) / "side-by-side.png", [*names, "cuBLAS"], words)
-
-    def both(one, two):
-        return records_of(one, two, chosen=True, files=((one,), (two,)))
-
-    gpu = {"name": "Another GPU", "power_limit_watts": 350.0}
-    one = headline()
-    two = like(one, 0.7, gpu=gpu, date="2027-01-02T00:00:00Z", commit="7654321")
-    del one["rungs"][0], two["rungs"][-1]
-    words = [one["gpu"]["name"], "Another GPU, 350 W", "2027-01-02", "commit 7654321"]
-    shows(side_by_side, both(one, two), folder, [*track("v"), "cuBLAS"], words)
-    names = track("t", 2)
-    moves = stored.newest_with(names, (32768, 32768))
-    shows(side_by_side, both(moves, moves), folder, [*names, "device copy"], ["GB/s", "32768²"])
-    words = "protocol burst in one, sustained in the other"
-    refused(words, side_by_side.find, both(headline(), sustained_of(headline())))
+    path = Path(folder) / "out" / "side-by-side.png"
+    same(sorted(file.name for file in path.parent.iterdir()), suffixed(["side-by-side"]))
+    words = [H200["name"], "HBM3, 350 W", "2027-02-03", "commit 7654321", "burst protocol"]
+    figures = [f"{results.load(file)[0].ratio('v02').mid:.3f}" for file in (one, two)]
+    check_picture(path, [*V, *figures, "cuBLAS"], words)
+    moved = records.Records([[run(t, (32768, 32768))]] * 2, True)
+    shows(side_by_side, moved, folder, [*t, "device copy"], ["GB/s", "32768²"])
+    both = records.Records([[run()], [run(protocol="sustained")]], True)
+    refused("protocol burst in one, sustained in the other", side_by_side.find, both)
 
 
 def test_apart(_):

@@ -5,44 +5,42 @@ from __future__ import annotations
 from plots.draw import style
 
 
-def label_size(ladder):
+def label_size(names):
     """The size of the figures at a rung, in points: so that neighbours don't touch."""
-    count = len(ladder["rungs"])
-    return 11 if count < 15 else 9 if count < 20 else 7
+    return 11 if len(names) < 15 else 9 if len(names) < 20 else 7
 
 
 def spread_of(values):
     """The distances from the median to the 10th and the 90th percentile, as errorbar takes them."""
-    median = values["median"]
-    return [[median - values["low"]], [values["high"] - median]]
+    return [[max(0, values.mid - values.low)], [max(0, values.high - values.mid)]]
 
 
-def rung(axes, x, entry, measure, top, size=11):
+def rung(axes, x, run, name, top, size=11):
     """One bar with its spread; at its foot, where no line crosses it, its rate and its ratio to what it
     is compared with."""
-    if "failed" in entry:
+    if name in run.failed:
         axes.text(x, 0.01 * top, "failed", ha="center", va="bottom", rotation=90)
         return
-    rate = entry["timing"]["step"][measure.rate]
+    rate = run.rate(name)
     what = "rung: median and 10th to 90th percentile; at its foot the ratio to "
-    what += f"{measure.other_name} in the same run"
-    axes.bar(x, rate["median"], width=0.74, color=style.SKY, zorder=2, label=what)
+    what += f"{run.measure.other_name} in the same run"
+    axes.bar(x, rate.mid, width=0.74, color=style.SKY, zorder=2, label=what)
     axes.errorbar(
-        x, rate["median"], yerr=spread_of(rate), color="black", capsize=4, linewidth=1.2, zorder=4
+        x, rate.mid, yerr=spread_of(rate), color="black", capsize=4, linewidth=1.2, zorder=4
     )
-    y = 0 if rate["median"] > 0.16 * top else rate["high"]  # a short bar has them above it
+    y = 0 if rate.mid > 0.16 * top else rate.high  # a short bar has them above it
     for offset, words, weight in (
-        (6 + 1.45 * size, f"{rate['median']:.0f}", "bold"),
-        (6, f"{entry['timing'][measure.ratio]['median']:.3f}", "normal"),
+        (6 + 1.45 * size, f"{rate.mid:.0f}", "bold"),
+        (6, f"{run.ratio(name).mid:.3f}", "normal"),
     ):
         style.note(axes, words, (x, y), (0, offset), fontsize=size, fontweight=weight, zorder=5)
 
 
-def rungs(axes, ladder, measure, top, size=11):
-    """All rungs of a ladder, named below."""
-    for x, entry in enumerate(ladder["rungs"]):
-        rung(axes, x, entry, measure, top, size)
-    style.name_ticks(axes, [entry["step"] for entry in ladder["rungs"]])
+def rungs(axes, run, names, top, size=11):
+    """These rungs, named below."""
+    for x, name in enumerate(names):
+        rung(axes, x, run, name, top, size)
+    style.name_ticks(axes, names)
     axes.set_ylim(0, top)
     axes.grid(axis="y")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bench.energy import budget
-from bench.records import recorded
 from plots.draw import style
 from plots.draw.records import Missing
 
@@ -29,18 +28,11 @@ ERROR = {"fmt": "none", "ecolor": "black", "capsize": 2, "linewidth": 1.1, "zord
 
 
 def find(records):
-    """The newest whole run of each rung's parts, or those that were chosen, by the rungs' names."""
-    found = records.energy
-    if not records.chosen:
-        found = recorded.newest_energies(records.energy, records.home)
+    """The runs of rungs' parts from which a budget can be made, by the rungs' names."""
+    found = budget.newest(records.runs, records.chosen)
     if not found:
         raise Missing(f"no whole run of a rung's parts at 8192³ ({COMMAND})")
-    for run in found:
-        try:
-            budget.make(run)
-        except budget.Unsolvable as error:
-            raise Missing(f"{run['rung']}: {error}") from error
-    return sorted(found, key=lambda run: (run["rung"], run["date"]))
+    return [found[rung] for rung in sorted(found)]
 
 
 def panel(axes, names, rungs, title):
@@ -72,27 +64,27 @@ def budget_rows(made):
     found = []
     for entry in made.entries:
         value, low, high = (1e3 * joules for joules in (entry.joules, entry.low, entry.high))
-        words = f"{value:.0f} mJ, {100 * entry.share(made.joules):.1f} %".replace("-", "−")
+        words = f"{value:.0f} mJ, {100 * entry.joules / made.joules:.1f} %".replace("-", "−")
         found.append((value, low, high, words))
     return found
 
 
 def part_rows(run, names):
-    """The same of its parts; those that don't run on their own clock have watts alone."""
-    parts, found = budget.good_parts(run), []
+    """The same of its parts; of nothing, which isn't launched, watts alone."""
+    parts, found = budget.parts_of(run), []
     for name in names:
-        part = parts.get(name)
-        joules = part and part["joules"] and 1e3 * part["joules"]
-        words = f"{joules:.0f} mJ: " if joules else ""
-        words += f"{part['watts']:.0f} W" if part else "not measured"
-        words += f" at {part['sm_clock_ghz']:.2f} GHz" if part and part["sm_clock_ghz"] else ""
+        part, joules, words = parts.get(name), None, "not measured"
+        if part:
+            joules = 1e3 * part.joules if name != budget.IDLE else None
+            words = f"{joules:.0f} mJ: " if joules else ""
+            words += f"{part.watts:.0f} W at {part.ghz:.2f} GHz"
         found.append((joules, None, None, words))
     return found
 
 
 def joules_words(run, made):
     """'v16: 1.063 ± 0.002 J'"""
-    return f"{run['rung']}: {made.joules:.3f} ± {made.error:.3f} J"
+    return f"{budget.rung_of(run)}: {made.joules:.3f} ± {made.error:.3f} J"
 
 
 def draw(pyplot, runs, _):
@@ -111,10 +103,10 @@ def draw(pyplot, runs, _):
     lower.set_xlabel("millijoules of one launch")
     for run, made, look in zip(runs, budgets, LOOKS):
         upper.bar(0, 0, label=f"{joules_words(run, made)} per GEMM", **{**look, **style.EDGE})
-    first = runs[0]
-    title = f"{style.gpu_words(first)}: {style.computation(first)} {style.shape_words(first)}"
+    title = f"{style.gpu_words(runs[0])}: {style.computation(runs[0])} "
+    title += style.shape_words(runs[0])
     more = ["error bars: how far a bar moves if any one of the parts is left out of the fit"]
-    if len({(run["commit"], run["gpu"].get("card")) for run in runs}) > 1:
+    if len({(run.commit, run.gpu.get("card")) for run in runs}) > 1:
         more.append("The rungs were measured on different cards or commits: joules differ by that.")
     title = f"Where the joules go. {title}"
     style.frame(figure, title, style.details(*runs), columns=len(runs), more=more)

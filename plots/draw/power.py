@@ -6,13 +6,11 @@ product then takes the time that its joules take at those watts.
 
 from __future__ import annotations
 
-import math
 from statistics import fmean
 
 from bench.energy import budget
-from bench.records import recorded
 from plots.draw import style
-from plots.draw.records import Missing
+from plots.draw.records import USUAL, Missing
 
 NAME = "power"
 NEAR = 1.15  # times the fewest joules: the lower panel ends there
@@ -32,26 +30,31 @@ PARTS = {  # of a rung that was measured in parts, and what they are
 GAP = 0.085  # between names, of the panel's height
 
 
-def known_of(ladder):
-    """{name: timing} of the rungs and the others, as far as watts, joules and clock were read."""
-    found = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(ladder)}
-    found.update({words.replace("\n", " "): one for words, one in style.others(ladder).items()})
-    needs = ("watts", "joules", "sm_clock_ghz")
-    return {name: one for name, one in found.items() if all(one.get(key) for key in needs)}
+def known_of(run):
+    """{words: its readings, and its rate} of the rungs and the others, as far as watts, joules and clock
+    were read."""
+    names = {name: name for name in run.measured}
+    names |= {words.replace("\n", " "): name for words, name in style.others(run).items()}
+    found = {
+        words: {key: run.reading(name, key) for key in ("watts", "joules", "ghz")}
+        | {"rate": run.rate(name).mid}
+        for words, name in names.items()
+    }
+    return {words: one for words, one in found.items() if all(one.values())}
 
 
 def find(records):
-    """(newest sustained ladder at the usual size with the most rungs, the newest run of a rung's parts on such
-    a GPU or None)."""
-    usual = (recorded.HEADLINE_SIZE,) * 3
-    ladders = [run for run in records.ladders("v", "sustained") if recorded.shape_of(run) == usual]
-    ladders = [run for run in ladders if known_of(run)]
-    if not ladders:
+    """(the sustained run at 8192³ with the most rungs, the newest run of a rung's parts on such a GPU or
+    None)."""
+    runs = [run for run in records.ladders("v", "sustained") if run.shape == USUAL]
+    runs = [run for run in runs if known_of(run)]
+    if not runs:
         command = 'make ladder ARGS="--protocol sustained"'
         raise Missing(f"no sustained run of the v track at 8192³ with watts and joules ({command})")
-    ladder = max(reversed(ladders), key=lambda run: len(recorded.measured(run)))
-    parts = [run for run in records.energy if run["gpu"]["name"] == ladder["gpu"]["name"]]
-    return ladder, max(parts, key=lambda run: run["date"], default=None)
+    run = max(runs, key=lambda run: len(run.measured))
+    parts = budget.newest(records.runs, records.chosen).values()
+    parts = [one for one in parts if one.gpu["name"] == run.gpu["name"]]
+    return run, max(parts, key=lambda one: one.date, default=None)
 
 
 def mark(axes, name, x, y, how=None):
@@ -63,9 +66,9 @@ def mark(axes, name, x, y, how=None):
 def clock_panel(axes, known, parts, rung, limit):
     """Clock against watts. The names of those at the limit are side by side, in their order, with those
     of one clock in one line."""
-    points = [(name, one["watts"], one["sm_clock_ghz"], None) for name, one in known.items()]
+    points = [(name, one["watts"], one["ghz"], None) for name, one in known.items()]
     how = {**PART, "label": f"parts of {rung}, measured apart"}
-    points += [(PARTS[one["part"]], one["watts"], one["sm_clock_ghz"], how) for one in parts]
+    points += [(PARTS[name], part.watts, part.ghz, how) for name, part in parts.items()]
     clocks, named = [clock for _, _, clock, _ in points], {}
     low, high = min(clocks) - 0.1, max(clocks) + 0.1
     axes.set_ylim(low, high)
@@ -103,7 +106,7 @@ def speed_panel(axes, known, flop):
     rates = [1e-12 * flop * watts / joules for joules in line]
     axes.plot(line, rates, zorder=2, label=words, **style.CUBLAS)
     for i, (name, one) in enumerate(shown):
-        place = (one["joules"], one["tflops"]["median"])
+        place = (one["joules"], one["rate"])
         mark(axes, name, *place)
         how = {"ha": "left", "va": "bottom"} if i % 2 else {"ha": "right", "va": "top"}
         style.note(axes, name, place, (6, 4) if i % 2 else (-6, -4), fontsize=10, **how)
@@ -115,23 +118,23 @@ def speed_panel(axes, known, flop):
 
 def draw(pyplot, found, _):
     """The whole figure."""
-    ladder, energy = found
-    known = known_of(ladder)
-    limit = ladder["gpu"].get("power_limit_watts") or max(one["watts"] for one in known.values())
-    parts = budget.good_parts(energy) if energy else {}
-    parts = [parts[name] for name in PARTS if parts.get(name, {}).get("sm_clock_ghz")]
+    run, apart = found
+    known = known_of(run)
+    limit = run.gpu.get("power_limit_watts") or max(one["watts"] for one in known.values())
+    parts = budget.parts_of(apart) if apart else {}
+    parts = {name: parts[name] for name in PARTS if name in parts}
     figure, (upper, lower) = style.figure_of(pyplot, 8.2, 2, 1, height_ratios=(1.25, 1))
-    clock_panel(upper, known, parts, energy and energy["rung"], limit)
+    clock_panel(upper, known, parts, apart and budget.rung_of(apart), limit)
     most = NEAR * min(one["joules"] for one in known.values())
     near = {name: one for name, one in known.items() if one["joules"] <= most}
-    speed_panel(lower, near, 2 * math.prod(recorded.shape_of(ladder)))
+    speed_panel(lower, near, run.work)
     far = [
-        f"{name} {one['joules']:.2f} J, {one['watts']:.0f} W, {one['tflops']['median']:.0f} TFLOPS"
+        f"{name} {one['joules']:.2f} J, {one['watts']:.0f} W, {one['rate']:.0f} TFLOPS"
         for name, one in known.items()
         if name not in near
     ]
     more = ["open: why the clock is lower for wgmma alone even below the limit"] if parts else []
     more += [f"not in the lower panel: {'; '.join(far)}"] if far else []
-    records = (ladder, energy) if energy else (ladder,)
-    style.frame(figure, style.what(ladder), style.details(*records), columns=2, more=more)
+    runs = (run, apart) if apart else (run,)
+    style.frame(figure, style.what(run), style.details(*runs), columns=2, more=more)
     return figure

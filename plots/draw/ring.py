@@ -6,7 +6,10 @@ where the warps of one do the same.
 
 from __future__ import annotations
 
-from bench.records import recorded, traces
+from types import SimpleNamespace
+
+from bench import results
+from bench import trace as traces
 from plots.draw import style
 
 MOST_ROWS = 8  # of warps; more do what these do
@@ -17,6 +20,8 @@ NARROW = 0.006  # of the axis: what is shorter has neither edge nor hatch, but c
 MOST_FILLS = 24  # of a GPU's trace: between its events lies much, and more would be a barcode
 DIGIT = 0.009  # of the axis: room for one
 BAR = 0.76  # of a row
+
+COPIED = ("problem", "date", "commit")  # as a run has them
 
 WRITING = (
     "A traced warp stops to record each event: most white gaps in its row are that. "
@@ -44,7 +49,7 @@ class Picture:
     """The picture of one trace, for plot.py."""
 
     def __init__(self, record):
-        self.NAME = f"trace-{recorded.trace_name(record)}"
+        self.NAME = f"trace-{traces.name_of(record)}"
         self.find = lambda _: traces.Trace(record)
         self.draw = lambda pyplot, trace, _: draw(pyplot, trace)
 
@@ -99,7 +104,7 @@ def legend(axes, entries):
 def legends(trace):
     """(of the stages, of the warps)"""
     by_tma = any(warp.loads for warp in trace.warps)
-    moves = recorded.measure_of(trace.record) is recorded.MOVES  # it multiplies nothing
+    moves = "k" not in trace.record["problem"]  # it multiplies nothing
     stages = [
         ("being filled by TMA" if by_tma else "being filled", STATES["filled"]),
         ("full, not yet read", STATES["full"]),
@@ -194,9 +199,10 @@ def draw(pyplot, trace):
     lower.set_xlabel(time_words(trace))
     launch = record["launch"]
     title = f"{record['step']}, CTA {launch['cta']} of {launch['ctas']}: {record['idea']}"
-    problem = f"{style.computation(record)} {style.shape_words(record)}"
+    run = SimpleNamespace(**{key: record[key] for key in COPIED}, shape=results.Run(record).shape)
+    problem = f"{style.computation(run)} {style.shape_words(run)}"
     emulator = f"CPU emulator, policy {record['time']['policy']}"
     machine = record["gpu"]["name"] if record["gpu"] else emulator
-    second = f"{machine}; {problem}, {style.when(record)}"
+    second = f"{machine}; {problem}, {style.when(run)}"
     style.frame(figure, title, second, more=more)
     return figure

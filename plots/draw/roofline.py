@@ -7,10 +7,8 @@ caches: those between DRAM and L2, and those between L2 and the SMs.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from bench.records import recorded
 from plots.draw import bars, style
 from plots.draw.records import Missing
 
@@ -58,39 +56,38 @@ KINDS = {
 
 
 def find(records):
-    """(ladder, counters), both of the home GPU."""
-    counters = records.counters((recorded.HEADLINE_SIZE,) * 3)
-    ladder = records.headline()
-    if not rows(ladder, counters):
+    """(run, {rung: (the run that counted it, row)}), both of the home GPU."""
+    counted, run = records.counted(), records.headline()
+    if not rows(run, counted):
         raise Missing("no rung with counted bytes and a time as well (python3 -m bench.counters)")
-    return ladder, counters
+    return run, counted
 
 
 def notes(found):
     """The rungs whose bytes are not counted."""
     there = {name for name, _, _ in rows(*found)}
-    lacking = [name for name in recorded.all_names(found[0]) if name not in there]
+    lacking = [name for name in found[0].names if name not in there]
     return [f"no point for {', '.join(lacking)}: bytes not counted"] if lacking else []
 
 
-def bytes_of(step):
-    """{kind: the bytes moved}; None if this ncu knew no count."""
-    counts = {name: [step["counters"].get(m) for m in kind.metrics] for name, kind in KINDS.items()}
+def bytes_of(program):
+    """{kind: the bytes moved} by a rung, or cuBLAS; None if this ncu knew no count."""
+    known = program["counters"]
+    counts = {name: [known.get(m) for m in kind.metrics] for name, kind in KINDS.items()}
     if any(None in of_kind for of_kind in counts.values()):
         return None
     return {name: sum(of_kind) * KINDS[name].unit for name, of_kind in counts.items()}
 
 
-def rows(ladder, counters):
+def rows(run, counted):
     """[(name, TFLOPS, {kind: bytes})] of the rungs that have both, then of cuBLAS."""
-    steps = {step["step"]: step for step in counters["steps"] if "failed" not in step}
     found = []
-    for rung in recorded.measured(ladder):
-        moved = bytes_of(steps[rung["step"]]) if rung["step"] in steps else None
+    for name in run.measured:
+        moved = bytes_of(counted[name][1]) if name in counted else None
         if moved:
-            found.append((rung["step"], rung["timing"]["step"]["tflops"]["median"], moved))
-    moved = bytes_of(steps[found[-1][0]]["cublas"]) if found else None
-    return found + ([("cuBLAS", ladder["cublas"]["tflops"]["median"], moved)] if moved else [])
+            found.append((name, run.rate(name).mid, moved))
+    moved = bytes_of(counted[found[-1][0]][1]["cublas"]) if found else None
+    return found + ([("cuBLAS", run.rate("cublas").mid, moved)] if moved else [])
 
 
 def walk(table):
@@ -117,13 +114,13 @@ def draw_walk(axes, kind, points):
         axes.annotate(words, (at, rate), textcoords="offset points", **how)
 
 
-def roof_panel(axes, ladder, table, records):
+def roof_panel(axes, run, table, records):
     """The roofline itself: the flat roof, and the slope of what the memory gives."""
-    flop = 2 * math.prod(recorded.shape_of(ladder))
     points = {
-        kind: [(name, flop / moved[kind], rate) for name, rate, moved in table] for kind in KINDS
+        kind: [(name, run.work / moved[kind], rate) for name, rate, moved in table]
+        for kind in KINDS
     }
-    peak, memory = style.tensor_peak(records, ladder), records.memory_peak(ladder["gpu"])
+    peak, memory = style.tensor_peak(records, run), records.memory_peak(run.gpu)
     every = [at for kind in KINDS for _, at, _ in points[kind]]
     rates = [rate for _, rate, _ in table]
     x = (min(every) / 1.9, max(every) * 2)
@@ -174,19 +171,19 @@ def bytes_panel(axes, table, kind, least):
 
 def draw(pyplot, found, records):
     """The whole figure."""
-    ladder, counters = found
-    table = rows(ladder, counters)
-    m, n, k = recorded.shape_of(ladder)
+    run, counted = found
+    table = rows(run, counted)
+    m, n, k = run.shape
     figure, axes = pyplot.subplot_mosaic(
         [["roof", "roof"], ["DRAM", "L2"]],
         figsize=(style.WIDTH, 7.6),
         layout="constrained",
         height_ratios=(1.75, 1),
     )
-    roof_panel(axes["roof"], ladder, walk(table), records)
+    roof_panel(axes["roof"], run, walk(table), records)
     for kind in KINDS:
         bytes_panel(axes[kind], table, kind, ELEMENT_BYTES * (m * k + n * k + m * n))
-    counted = style.commits(counters["sources"])
-    second = f"{style.details(ladder)}\nbytes, with cold caches: {counted}"
-    style.frame(figure, style.what(ladder), second, more=["beside a rung's name: its tile of D"])
+    counts = style.commits(by for by, _ in counted.values())
+    second = f"{style.details(run)}\nbytes, with cold caches: {counts}"
+    style.frame(figure, style.what(run), second, more=["beside a rung's name: its tile of D"])
     return figure

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 
-from bench.records import recorded
 from plots.draw import bars, style
-from plots.draw.records import Missing, value
+from plots.draw.records import USUAL, Missing
 
 NAME = "share-and-clock"
-READINGS = ("tensor_core_share", "sm_clock_ghz")
+READINGS = ("share", "ghz")
 SHARE = {"color": style.SKY, "label": "tensor-core share: useful tensor-core cycles of all"}
 CLOCK = {
     **style.HATCHED,
@@ -24,49 +23,49 @@ SHOWN = 6  # percent: longer bars of changes are cut off, so that small ones can
 ROW = 0.14  # of the change panel's height: a row of numbers above it
 
 
-def adds_up(ladder):
+def value(run, name, reading):
+    """A reading of a rung's own, or the median of its rate, or None."""
+    if name in run.failed:
+        return None
+    return run.rate(name).mid if reading == "rate" else run.reading(name, reading)
+
+
+def adds_up(run):
     """True if each rung's speed is share times clock. The mean clock has a slow launch, and the median
     speed has none: then it isn't."""
-    known = [
-        [value(rung, reading) for reading in (*READINGS, "tflops")] for rung in ladder["rungs"]
-    ]
-    rest = [speed["median"] / (share * clock) for share, clock, speed in known if share and clock]
+    known = [[value(run, name, one) for one in (*READINGS, "rate")] for name in run.names]
+    rest = [speed / (share * clock) for share, clock, speed in known if share and clock]
     return bool(rest) and max(rest) < SLACK * min(rest)
 
 
 def find(records):
-    """Of the standard runs that add up the newest of those with the most rungs, and if none does the
-    headline run. Missing if it has neither."""
-    clean = [run for run in records.ladders("v") if recorded.is_standard(run) and adds_up(run)]
-    most = max((len(run["rungs"]) for run in clean), default=0)
-    clean = [run for run in clean if len(run["rungs"]) == most and not records.chosen]
-    ladder = clean[-1] if clean else records.headline()
-    readings = [[value(rung, reading) for reading in READINGS] for rung in ladder["rungs"]]
-    if all(None in known for known in readings):
-        raise Missing(f"no tensor-core share and clock known of an {ladder['gpu']['name']}")
-    return ladder
+    """Of the runs at 8192³ that add up, older ones too, the newest of those with the most rungs; if none
+    does the headline run. Missing if it has neither."""
+    runs = [] if records.chosen else records.ladders("v", old=True)
+    clean = [run for run in runs if run.shape == USUAL and adds_up(run)]
+    run = max(clean, key=lambda run: (len(run.names), run.date), default=records.headline())
+    known = ([value(run, name, reading) for reading in READINGS] for name in run.names)
+    if all(None in both for both in known):
+        raise Missing(f"no tensor-core share and clock known of an {run.gpu['name']}")
+    return run
 
 
-def changes(ladder, reading):
+def changes(run, reading):
     """By how many percent (of a logarithm) each rung changes on the one that it grows from, or
     None where either is not known. Of a rate the median counts."""
-    found, by_name = [], {}
-    for rung in ladder["rungs"]:
-        upper = value(rung, reading)
-        upper = upper["median"] if isinstance(upper, dict) else upper
-        pairs = [pair for pair in ladder["neighbours"] if pair["upper"] == rung["step"]]
-        lower = by_name.get(pairs[0]["lower"]) if pairs else None
+    known, found = {name: value(run, name, reading) for name in run.names}, []
+    for name, upper in known.items():
+        lower = known.get(None if name in run.failed else run.first(name).get("below"))
         found.append(None if None in (lower, upper) else 100 * math.log(upper / lower))
-        by_name[rung["step"]] = upper
     return found
 
 
-def panel(axes, ladder, reading, words, how):
+def panel(axes, run, reading, words, how):
     """The bars of one reading, those of what the rungs are compared with last and white."""
     scale, digits = words
-    values = [value(rung, reading) for rung in ladder["rungs"]]
+    values = [value(run, name, reading) for name in run.names]
     rungs = len(values)
-    values += [timing[reading] for timing in style.others(ladder).values()]
+    values += [run.reading(name, reading) for name in style.others(run).values()]
     values = [None if v is None else scale * v for v in values]
     places = style.others_last(values, len(values) - rungs)
     show = f"{{:.{digits}f}}".format
@@ -77,10 +76,10 @@ def panel(axes, ladder, reading, words, how):
     axes.grid(axis="y")
 
 
-def change_panel(axes, ladder):
+def change_panel(axes, run):
     """Two bars per rung: what its share and what its clock did to its speed. Above them the changes in
     figures, a row for each: on the bars they would lie on top of each other."""
-    share, clock = (changes(ladder, reading) for reading in READINGS)
+    share, clock = (changes(run, reading) for reading in READINGS)
     for offset, values, how in ((-0.22, share, SHARE), (0.22, clock, CLOCK)):
         how = {key: how[key] for key in how if key != "label"}
         for x, v in enumerate(values):
@@ -94,11 +93,11 @@ def change_panel(axes, ladder):
     axes.set_ylim(-1.35 * SHOWN, 1.35 * SHOWN)
     axes.set_yticks([-5, 0, 5], ["−5", "0", "+5"])
     axes.grid(axis="y")
-    numbers = {"clock": clock, "share": share, "speed": changes(ladder, "tflops")}
+    numbers = {"clock": clock, "share": share, "speed": changes(run, "rate")}
     for row, (name, values) in enumerate(numbers.items()):
         weight = "bold" if name == "speed" else "normal"
         how = {"va": "bottom", "fontweight": weight}
-        how["fontsize"] = min(9, bars.label_size(ladder))
+        how["fontsize"] = min(9, bars.label_size(run.names))
         how["transform"] = axes.get_xaxis_transform()
         y = 1.02 + ROW * row
         axes.text(-0.7, y, name, ha="right", **how)
@@ -114,20 +113,20 @@ def percent(v):
     return "0.0" if float(text) == 0 else text.replace("-", "−")
 
 
-def draw(pyplot, ladder, _):
+def draw(pyplot, run, _):
     """The whole figure."""
     figure, (share, clock, change) = style.stack(pyplot, 7.6, (1, 1, 1.2))
-    panel(share, ladder, READINGS[0], (100, 1), SHARE)
-    panel(clock, ladder, READINGS[1], (1, 2), CLOCK)
-    change_panel(change, ladder)
+    panel(share, run, READINGS[0], (100, 1), SHARE)
+    panel(clock, run, READINGS[1], (1, 2), CLOCK)
+    change_panel(change, run)
     share.set_ylabel("share, %")
     clock.set_ylabel("clock, GHz")
     change.set_ylabel("change on the rung\nit grows from, %")
     change.set_xlabel("step")
-    names = [*recorded.all_names(ladder), *style.others(ladder)]
-    places = style.others_last(names, len(style.others(ladder)))
-    style.name_ticks(change, names, places, fontsize=min(10, bars.label_size(ladder) + 1))
-    title = f"Speed = share × clock. {style.what(ladder)}"
+    names = [*run.names, *style.others(run)]
+    places = style.others_last(names, len(style.others(run)))
+    style.name_ticks(change, names, places, fontsize=min(10, bars.label_size(run.names) + 1))
+    title = f"Speed = share × clock. {style.what(run)}"
     more = [f"An arrow: the change is larger than {SHOWN} %; the rows of figures have all changes."]
-    style.frame(figure, title, style.details(ladder), more=more)
+    style.frame(figure, title, style.details(run), more=more)
     return figure

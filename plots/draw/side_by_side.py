@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.records import recorded
+from bench import results
 from plots.draw import bars, style
 
 NAME = "side-by-side"
@@ -12,23 +12,21 @@ ROUND, EXACT = "{:.0f}".format, "{:.3f}".format
 PEAKS = ({"color": style.BLUE, "linestyle": "-."}, {"color": style.VERMILION, "linestyle": ":"})
 
 
-def problem_of(ladder):
+def problem_of(run):
     """What has to be the same in both."""
-    problem = ladder["problem"]
     return {
-        "track": "".join(sorted(recorded.tracks(ladder))),
-        "computation": problem["computation"],
-        "shape": style.shape_words(ladder),
-        "protocol": ladder["protocol"],
-        "inputs": problem["inputs"],
+        "track": "".join(sorted(run.tracks)),
+        "computation": run.problem["computation"],
+        "shape": style.shape_words(run),
+        "protocol": run.protocol,
+        "inputs": run.problem["inputs"],
     }
 
 
 def ladders_of(runs):
-    """The ladders of one file, without those with variants, the usual shape first."""
-    usual = recorded.HEADLINE_SIZE
-    found = [run for run in runs if run["kind"] == "ladder" and recorded.rungs_only(run)]
-    return sorted(found, key=lambda run: set(recorded.shape_of(run)) != {usual})
+    """The runs of rungs alone in one file, the usual shape first."""
+    found = [run for run in runs if run.protocol in results.PROTOCOLS and run.plain]
+    return sorted(found, key=lambda run: set(run.shape) != {results.SIZE})
 
 
 def find(records):
@@ -47,15 +45,12 @@ def find(records):
     raise ValueError(f"not side by side: {key} {one[key]} in one, {other[key]} in the other")
 
 
-def panel(axes, ladders, names, read, words, **how):
-    """Two bars for each name, and two for what they are compared with at the right; returns the
-    highest value. `read` takes it from a timing, which the one compared with has, too."""
-    measure, highs = recorded.measure_of(ladders[0]), []
-    legends = how.pop("legends", [None] * len(ladders))
-    for i, (ladder, legend) in enumerate(zip(ladders, legends)):
-        timings = {rung["step"]: rung["timing"] for rung in recorded.measured(ladder)}
-        values = [read(timings[name]) if name in timings else None for name in names]
-        values.append(read({"step": ladder[measure.other], measure.ratio: {"median": 1}}))
+def panel(axes, runs, names, read, words, **how):
+    """Two bars for each name; returns the highest value. `read` takes it from a run and a name."""
+    highs = []
+    legends = how.pop("legends", [None] * len(runs))
+    for i, (run, legend) in enumerate(zip(runs, legends)):
+        values = [read(run, name) for name in names]
         places = [x + (i - 0.5) * 0.4 for x in range(len(values))]
         bars.labelled(axes, places, values, words, width=0.38, label=legend, **SIDES[i], **how)
         highs += [v for v in values if v is not None]
@@ -63,35 +58,45 @@ def panel(axes, ladders, names, read, words, **how):
     return max(highs)
 
 
-def draw(pyplot, ladders, records):
+def rate_of(run, name):
+    """The median of its rate, or None."""
+    rate = run.rate(name)
+    return rate and rate.mid
+
+
+def ratio_of(run, name):
+    """The median of its ratio to what the rungs are compared with, of which it is 1."""
+    ratio = run.ratio(name)
+    return 1 if name == run.measure.other else ratio and ratio.mid
+
+
+def draw(pyplot, runs, records):
     """The whole figure: the rates, and the ratios, which travel better."""
-    names = {name for ladder in ladders for name in recorded.all_names(ladder)}
-    names = sorted(names, key=recorded.name_order)
-    measure = recorded.measure_of(ladders[0])
-    gpus = [style.gpu_words(ladder) for ladder in ladders]
+    measure = runs[0].measure
+    names = sorted({name for run in runs for name in run.names}, key=results.name_order)
+    columns = [*names, measure.other]  # what they are compared with is at the right
     legends = [
-        f"{letter}: {gpu}, {style.details(ladder)}"
-        for letter, gpu, ladder in zip(LETTERS, gpus, ladders)
+        f"{letter}: {style.gpu_words(run)}, {style.details(run)}"
+        for letter, run in zip(LETTERS, runs)
     ]
     figure, (rate, ratio) = style.stack(pyplot, 6.8, (1.4, 1))
-    how = {"legends": legends}
-    top = panel(rate, ladders, names, lambda t: t["step"][measure.rate]["median"], ROUND, **how)
+    top = panel(rate, runs, columns, rate_of, ROUND, legends=legends)
     peaks = {}  # of each, the letters of those that have it
-    for letter, ladder in zip(LETTERS, ladders):
-        peaks.setdefault(style.peak_of(records, ladder), []).append(letter)
+    for letter, run in zip(LETTERS, runs):
+        peaks.setdefault(style.peak_of(records, run), []).append(letter)
     peaks.pop(None, None)
     for (peak, whose), how in zip(peaks.items(), PEAKS):
         words = f"peak of {' and '.join(whose)}: {peak:.0f} {measure.unit}"
         rate.axhline(peak, linewidth=1.6, zorder=1, label=words, **how)
     rate.set_ylim(0, 1.08 * max([top, *peaks]))
     rate.set_ylabel(measure.unit)
-    how = {"rotation": 90}
-    top = panel(ratio, ladders, names, lambda t: t[measure.ratio]["median"], EXACT, **how)
+    top = panel(ratio, runs, columns, ratio_of, EXACT, rotation=90)
     ratio.axhline(1, zorder=1, **style.CUBLAS)
     ratio.set_ylim(0, 1.3 * max(top, 1))
     ratio.set_ylabel(f"of {measure.other_name}")
     ratio.set_xlabel("step")
     style.name_ticks(ratio, [*names, measure.other_name])
-    title = f"{' and '.join(dict.fromkeys(gpus))}: {style.what(ladders[0]).partition(': ')[2]}"
-    style.frame(figure, title, style.when(*ladders))
+    gpus = dict.fromkeys(map(style.gpu_words, runs))
+    title = f"{' and '.join(gpus)}: {style.what(runs[0]).partition(': ')[2]}"
+    style.frame(figure, title, style.when(*runs))
     return figure

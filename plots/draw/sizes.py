@@ -3,9 +3,9 @@ which idea pays at which size, and which is not there yet?"""
 
 from __future__ import annotations
 
-from bench.records import recorded
+from bench import results
 from plots.draw import bars, style
-from plots.draw.records import Missing, alike
+from plots.draw.records import Missing
 
 NAME = "sizes"
 FEWEST = 3  # sizes that make a curve
@@ -14,7 +14,6 @@ OTHERS = {  # what the rungs are compared with, by their names in a ladder
     "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
 }
 CHOSEN = ("v12", "v14", "v16")  # and the highest
-ENOUGH = 1 + len(CHOSEN)  # of them for a picture
 NEAR = (0.95, 1.05)  # of cuBLASLt: what the panels of ratios show at least
 MARKS = (
     {"marker": "v", "color": style.ORANGE, "linestyle": "-"},
@@ -25,34 +24,30 @@ MARKS = (
 )
 
 
-def size_of(ladder):
+def size_of(run):
     """Of its square."""
-    return ladder["problem"]["m"]
+    return run.problem["m"]
 
 
 def find(records):
-    """Runs at several square sizes on one kind of GPU, smallest first: those of the newest commit with
-    enough sizes and enough of the chosen rungs; of no such, those of the newest with enough sizes."""
-    ladders = [run for run in records.ladders("v") if len(set(recorded.shape_of(run))) == 1]
-    ladders = [run for run in ladders if recorded.measured(run)]
-    sweeps = {}  # {commit: {size: ladder}}; the ladder to be shown is the last of its commit and size
-    for ladder in alike(ladders) if ladders else ():
-        sweeps.setdefault(ladder["commit"], {})[size_of(ladder)] = ladder
-    whole = [sweep for sweep in sweeps.values() if len(sweep) >= FEWEST]
-    if not whole:
-        sizes = sorted({size for sweep in sweeps.values() for size in sweep})
-        there = ", ".join(f"{size}³" for size in sizes) or "none"
-        raise Missing(
-            f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
-            f'{there} (make ladder ARGS="--size 2048")'
-        )
-    full = [sweep for sweep in whole if len(names_of(sweep.values())) >= ENOUGH]
-    return [ladder for _, ladder in sorted((full or whole)[-1].items())]
+    """The runs of the first commit that was measured at enough square sizes, smallest first."""
+    found = {}  # {commit: {size: run}}
+    for run in records.ladders("v"):
+        if len(set(run.shape)) == 1:
+            found.setdefault(run.commit, {}).setdefault(size_of(run), run)
+    for sizes in found.values():
+        if len(sizes) >= FEWEST:
+            return [run for _, run in sorted(sizes.items())]
+    there = ", ".join(f"{size}³" for size in sorted({size for of in found.values() for size in of}))
+    raise Missing(
+        f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
+        f'{there or "none"} (make ladder ARGS="--size 2048")'
+    )
 
 
-def names_of(ladders):
+def names_of(runs):
     """The rungs to show: the chosen ones that were measured, and the highest."""
-    there = {rung["step"] for ladder in ladders for rung in recorded.measured(ladder)}
+    there = {name for run in runs for name in run.measured}
     return [name for name in CHOSEN if name in there and name != max(there)] + [max(there)]
 
 
@@ -61,54 +56,60 @@ def marked(names):
     return list(zip(names, MARKS[-len(names) :]))
 
 
-def timings_of(ladders, name):
-    """[(size, timing)] of a rung where it was measured."""
-    return [
-        (size_of(ladder), rung["timing"])
-        for ladder in ladders
-        for rung in recorded.measured(ladder)
-        if rung["step"] == name
-    ]
+def of_gpus(runs, records):
+    """For each GPU on which cuBLASLt was timed beside these rungs, its run at each of these sizes, at
+    the same commit."""
+    found = {}  # {GPU: {size: run}}
+    for run in runs:
+        for other in [run, *records.runs]:
+            alike = (other.commit, other.protocol, other.problem)
+            if other.plain and alike == (run.commit, run.protocol, run.problem):
+                found.setdefault(other.gpu["name"], {}).setdefault(size_of(run), other)
+    sides = [list(sizes.values()) for sizes in found.values()]
+    return [side for side in sides if any(ratios_of(side, name) for name in names_of(side))]
 
 
-def ratios_of(ladders, name):
+def rates_of(runs, name):
+    """[(size, the median of its rate)] of a rung, or another, where it was measured."""
+    there = [run for run in runs if name in run.measured or name in run.contenders]
+    return [(size_of(run), run.rate(name).mid) for run in there]
+
+
+def ratios_of(runs, name):
     """[(size, ratio of a rung to the best cuBLASLt of the same run)], where that is recorded."""
-    key = "ratio_to_cublaslt"
-    return [(size, timing[key]) for size, timing in timings_of(ladders, name) if key in timing]
+    ratios = [(size_of(run), run.ratio(name, "cublaslt")) for run in runs if name in run.measured]
+    return [(size, ratio) for size, ratio in ratios if ratio]
 
 
-def draw_curves(axes, ladders):
+def draw_curves(axes, runs):
     """All curves; returns the rates of their points."""
     drawn = []
-    for name, how in marked(names_of(ladders)):
-        timings = timings_of(ladders, name)
-        points = [(size, timing["step"]["tflops"]["median"]) for size, timing in timings]
-        axes.plot(*zip(*points), zorder=3, label=name, markeredgecolor="black", **how)
-        drawn += [rate for _, rate in points]
-    for side, (words, how) in OTHERS.items():
-        there = [ladder for ladder in ladders if side in ladder]
-        points = [(size_of(ladder), ladder[side]["tflops"]["median"]) for ladder in there]
+    own = {"zorder": 3, "markeredgecolor": "black"}
+    curves = [(name, name, {**own, **how}) for name, how in marked(names_of(runs))]
+    curves += [(who, words, {"zorder": 4, **how}) for who, (words, how) in OTHERS.items()]
+    for name, words, how in curves:
+        points = rates_of(runs, name)
         if points:
-            axes.plot(*zip(*points), zorder=4, label=words, **how)
+            axes.plot(*zip(*points), label=words, **how)
             drawn += [rate for _, rate in points]
     return drawn
 
 
-def ratio_panel(axes, ladders, names):
+def ratio_panel(axes, runs):
     """The rungs over cuBLASLt on one GPU with their spreads, near 1, which the rates alone do not tell
     apart; what is lower is written at the foot. Returns the highest."""
     low, lower, highs = NEAR[0], {}, [NEAR[1]]
-    for name, how in marked(names):
-        ratios = ratios_of(ladders, name)
+    for name, how in marked(names_of(runs)):
+        ratios = ratios_of(runs, name)
         for size, ratio in ratios:
-            if ratio["median"] < low:
-                lower.setdefault(size, []).append((ratio["median"], name))
+            if ratio.mid < low:
+                lower.setdefault(size, []).append((ratio.mid, name))
                 continue
             spread = bars.spread_of(ratio)
-            axes.errorbar(size, ratio["median"], yerr=spread, color=how["color"], capsize=3)
-            highs.append(ratio["high"] + 0.003)
+            axes.errorbar(size, ratio.mid, yerr=spread, color=how["color"], capsize=3)
+            highs.append(ratio.high + 0.003)
         if ratios:
-            points = zip(*((size, ratio["median"]) for size, ratio in ratios))
+            points = zip(*((size, ratio.mid) for size, ratio in ratios))
             axes.plot(*points, zorder=3, markeredgecolor="black", **how)
     for size, found in lower.items():
         for row, (ratio, name) in enumerate(sorted(found)):
@@ -116,32 +117,28 @@ def ratio_panel(axes, ladders, names):
             style.note(axes, f"{name}: {ratio:.2f} ↓", (size, low), (0, 3 + 12.5 * row), **how)
     axes.axhline(1, zorder=2, **style.SECOND)
     axes.set_yticks([0.95, 1, 1.05], ["0.95", "1.00", "1.05"])
-    axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}: of cuBLASLt,\nmedian, p10 to p90")
+    axes.set_ylabel(f"{results.short_name(runs[0].gpu)}: of cuBLASLt,\nmedian, p10 to p90")
     return max(highs)
 
 
-def draw(pyplot, ladders, records):
+def draw(pyplot, runs, records):
     """The whole figure: the rates, and below them the ratios of each GPU on which cuBLASLt was timed,
     at one commit."""
-    runs = {}  # {GPU: its ladders, smallest first}
-    for ladder in ladders:
-        for gpu, cards in records.beside(ladder).items():
-            runs.setdefault(gpu, []).append(cards[0])
-    runs = [run for run in runs.values() if any(ratios_of(run, name) for name in names_of(run))]
-    height = 5.0 + 1.9 * len(runs) if runs else 5.4
-    figure, panels = style.stack(pyplot, height, (1.2, *[1] * len(runs)), 0.03)
-    highs = [ratio_panel(axes, run, names_of(run)) for axes, run in zip(panels[1:], runs)]
+    sides = of_gpus(runs, records)
+    height = 5.0 + 1.9 * len(sides) if sides else 5.4
+    figure, panels = style.stack(pyplot, height, (1.2, *[1] * len(sides)), 0.03)
+    highs = [ratio_panel(axes, side) for axes, side in zip(panels[1:], sides)]
     for axes in panels[1:]:
         axes.set_ylim(NEAR[0], max(highs))
     axes = panels[0]
     axes.set_xscale("log", base=2)
-    highs = draw_curves(axes, ladders)
-    peak = style.tensor_peak(records, ladders[-1])
+    highs = draw_curves(axes, runs)
+    peak = style.tensor_peak(records, runs[-1])
     if peak:
         highs.append(peak[0])
         axes.axhline(peak[0], label=f"dense peak at {peak[1]:.2f} GHz", zorder=2, **style.PEAK)
     axes.set_ylim(0, 1.06 * max(highs))
-    sizes = [size_of(ladder) for ladder in ladders]
+    sizes = [size_of(run) for run in runs]
     for panel in panels:
         panel.set_xticks(sizes, [str(size) for size in sizes])
         panel.minorticks_off()
@@ -149,9 +146,9 @@ def draw(pyplot, ladders, records):
     panels[-1].set_xlim(sizes[0] / 1.35, sizes[-1] * 1.2)
     panels[-1].set_xlabel("m = n = k")
     axes.set_ylabel("TFLOPS, median")
-    shown = [ladder for run in runs for ladder in run] or ladders
-    more = [f"↓: below {NEAR[0]}, where the panels of ratios begin"] if runs else []
+    shown = [run for side in sides for run in side] or runs
+    more = [f"↓: below {NEAR[0]}, where the panels of ratios begin"] if sides else []
     more += [*style.other_gpus(shown), *style.other_cards(shown)]
-    title = style.what(ladders[0], shape=False)
+    title = style.what(runs[0], shape=False)
     style.frame(figure, title, style.details(*shown), columns=4, more=more)
     return figure

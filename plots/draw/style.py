@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from statistics import fmean
 
-from bench.records import recorded
-from notes.tools import shapes_table
+from bench import results
+from notes.tools.tables import title
 
 WIDTH = 9.0  # inches; at 100 pixels an inch this is the width at which GitHub shows a picture
 PNG_DPI = 160
@@ -55,27 +55,27 @@ COMPUTATIONS = {
 }
 
 
-def shape_words(record):
+def shape_words(run):
     """'8192³' or '4096 × 16384'."""
-    return shapes_table.title(recorded.shape_of(record))
+    return title(run.shape)
 
 
-def computation(record):
+def computation(run):
     """'bf16 GEMM'"""
-    name = record["problem"]["computation"]
+    name = run.problem["computation"]
     return COMPUTATIONS.get(name, name.replace("_", " "))
 
 
-def gpu_words(record):
+def gpu_words(run):
     """'NVIDIA H200, 700 W'"""
-    power = record["gpu"].get("power_limit_watts")
-    return record["gpu"]["name"] + ("" if power is None else f", {power:.0f} W")
+    power = run.gpu.get("power_limit_watts")
+    return run.gpu["name"] + ("" if power is None else f", {power:.0f} W")
 
 
-def what(ladder, shape=True):
+def what(run, shape=True):
     """'NVIDIA H200, 700 W: bf16 GEMM 8192³, burst protocol'"""
-    problem = f"{computation(ladder)} {shape_words(ladder)}" if shape else computation(ladder)
-    return f"{gpu_words(ladder)}: {problem}, {ladder['protocol']} protocol"
+    problem = f"{computation(run)} {shape_words(run)}" if shape else computation(run)
+    return f"{gpu_words(run)}: {problem}, {run.protocol} protocol"
 
 
 def distinct(values):
@@ -83,37 +83,38 @@ def distinct(values):
     return ", ".join(dict.fromkeys(map(str, values)))
 
 
-def commits(records):
+def commits(runs):
     """'commit 1234567' or 'commits 1234567, 89abcde'"""
-    names = distinct(record["commit"] for record in records)
+    names = distinct(run.commit for run in runs)
     return f"commit{'s' if ',' in names else ''} {names}"
 
 
-def when(*records):
+def when(*runs):
     """'2026-01-31, commit 1234567'"""
-    return f"{distinct(record['date'][:10] for record in records)}, {commits(records)}"
+    return f"{distinct(run.date[:10] for run in runs)}, {commits(runs)}"
 
 
-def details(*records):
+def details(*runs):
     """The picture's second line: inputs, versions, dates, commits."""
-    inputs = distinct(record["problem"]["inputs"] for record in records)
-    cuda = distinct(record["gpu"]["cuda"] for record in records)
-    cublas = distinct(record["gpu"]["cublas"] for record in records)
-    return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*records)}"
+    inputs = distinct(run.problem["inputs"] for run in runs)
+    cuda = distinct(run.gpu["cuda"] for run in runs)
+    cublas = distinct(run.gpu["cublas"] for run in runs)
+    return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*runs)}"
 
 
-def other_gpus(ladders):
+def other_gpus(runs):
     """Lines that say what the panels of other GPUs than the title's are of."""
-    others = [one for one in ladders if one["gpu"]["name"] != ladders[0]["gpu"]["name"]]
-    lines = [f"{recorded.short_name(one['gpu'])} is {gpu_words(one)}" for one in others]
-    return list(dict.fromkeys(lines))
+    others = [run for run in runs if run.gpu["name"] != runs[0].gpu["name"]]
+    return list(
+        dict.fromkeys(f"{results.short_name(run.gpu)} is {gpu_words(run)}" for run in others)
+    )
 
 
-def other_cards(records):
+def other_cards(runs):
     """A line for each kind of GPU of which several cards were measured."""
     cards = {}
-    for record in records:
-        cards.setdefault(recorded.short_name(record["gpu"]), set()).add(record["gpu"].get("card"))
+    for run in runs:
+        cards.setdefault(results.short_name(run.gpu), set()).add(run.gpu.get("card"))
     several = {gpu: len(found) for gpu, found in cards.items() if len(found) > 1}
     return [f"measured on {count} cards of {gpu}" for gpu, count in several.items()]
 
@@ -182,9 +183,9 @@ def name_ticks(axes, names, places=None, **how):
     axes.set_xlim(-0.6, max(places, default=0) + 0.6)
 
 
-def others(ladder):
-    """{words: timing} of what the rungs are compared with."""
-    return {words: ladder[side] for words, side in OTHERS.items() if side in ladder}
+def others(run):
+    """{words: name} of those of OTHERS that were timed in that run."""
+    return {words: name for words, name in OTHERS.items() if name in run.contenders}
 
 
 def others_last(names, others):
@@ -193,28 +194,27 @@ def others_last(names, others):
     return [*range(rungs), *(rungs + 0.2 + 1.7 * place for place in range(others))]
 
 
-def tensor_peak(records, ladder):
+def tensor_peak(records, run):
     """(dense tensor-core peak in TFLOPS, the clock in GHz it holds for), or None if not known."""
-    gpu = ladder["gpu"]
-    flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(gpu["compute_capability"])
-    clock = records.highest_clock(gpu)
-    return (flop * gpu["sms"] * clock / 1e3, clock) if flop and clock else None
+    flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(run.gpu["compute_capability"])
+    clock = records.highest_clock(run.gpu)
+    return (flop * run.gpu["sms"] * clock / 1e3, clock) if flop and clock else None
 
 
-def peak_of(records, ladder):
+def peak_of(records, run):
     """The most that this GPU could do, in the unit of the rungs, or None."""
-    if recorded.measure_of(ladder) is not recorded.MOVES:
-        return (tensor_peak(records, ladder) or (None,))[0]
-    memory = records.memory_peak(ladder["gpu"])
+    if run.measure is not results.MOVES:
+        return (tensor_peak(records, run) or (None,))[0]
+    memory = records.memory_peak(run.gpu)
     return 1e-9 * memory if memory else None
 
 
-def peak_words(records, ladder):
+def peak_words(records, run):
     """What the peak line is, for the legend."""
-    if recorded.measure_of(ladder) is recorded.MOVES:
+    if run.measure is results.MOVES:
         return "memory's peak by clock and bus width"
-    kind = computation(ladder).partition(" ")[0]
-    peak, clock = tensor_peak(records, ladder)
+    kind = computation(run).partition(" ")[0]
+    peak, clock = tensor_peak(records, run)
     return (
         f"dense {kind} peak at {clock:.2f} GHz, the highest mean clock recorded: {peak:.0f} TFLOPS"
     )
@@ -271,6 +271,6 @@ def save_both(figure, folder, name):
     settle(figure)
     png, svg = png_of(figure), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None})
-    recorded.write_whole(path, png)
-    recorded.write_whole(path.with_suffix(".svg"), svg.getvalue())
+    results.write_whole(path, png)
+    results.write_whole(path.with_suffix(".svg"), svg.getvalue())
     return path

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.records import recorded
-from notes.tools import readme_table, shapes_table
+from bench import results
+from notes.tools.tables import SHAPES, title
 from plots.draw import bars, style
-from plots.draw.records import Missing, alike
+from plots.draw.records import Missing
 
 WITHOUT = {  # the rungs without a bar
     "a": "a01 has no bar: it computes D = αAB + βC with fp32 sums, another problem.",
@@ -19,17 +19,17 @@ WITHOUT = {  # the rungs without a bar
 }
 
 
-def lines_of(ladder, records):
+def lines_of(run, records):
     """[(value, legend, word, style)] of what the rungs are compared with, and of the peak."""
-    measure, found = recorded.measure_of(ladder), []
+    found = []
 
-    def add(key, word, how, name=None):
-        if ladder.get(key):
-            value = ladder[key][measure.rate]["median"]
-            name = name or f"{word}, median: {value:.0f} {measure.unit}"
+    def add(who, word, how, name=None):
+        if who in run.contenders:
+            value = run.rate(who).mid
+            name = name or f"{word}, median: {value:.0f} {run.measure.unit}"
             found.append((value, name, word, how))
 
-    track = min(recorded.tracks(ladder))
+    track = min(run.tracks)
     if track == "v":
         add("cublas", "cuBLAS", style.CUBLAS)
         add("cublaslt", "best cuBLASLt", style.SECOND)
@@ -39,16 +39,15 @@ def lines_of(ladder, records):
         add("cublas_fp16_sums", "fp16 sums", style.SECOND, "cuBLAS, fp16 sums")
     else:
         add("device_copy", "copy", style.CUBLAS, "plain copy on the device (cudaMemcpyAsync)")
-        name = ladder["second_opinion"]["name"] if ladder.get("second_opinion") else ""
+        name = run.first(run.measured[0]).get("names", {}).get("second_opinion")
         add("second_opinion", name, style.SECOND, name)
-    peak = style.peak_of(records, ladder)
-    return found + ([(peak, style.peak_words(records, ladder), "peak", style.PEAK)] if peak else [])
+    peak = style.peak_of(records, run)
+    return found + ([(peak, style.peak_words(records, run), "peak", style.PEAK)] if peak else [])
 
 
-def highs_of(ladder):
+def highs_of(run, names):
     """The upper ends of the rungs' spreads."""
-    rate = recorded.measure_of(ladder).rate
-    return [rung["timing"]["step"][rate]["high"] for rung in recorded.measured(ladder)]
+    return [run.rate(name).high for name in names if name in run.measured]
 
 
 # --- the v track ------------------------------------------------------------------------------
@@ -61,44 +60,44 @@ class Ladder:
 
     @staticmethod
     def find(records):
-        """The headline run, of it the rungs that are for its size; all of a chosen one."""
-        ladder = records.headline()
-        return ladder if records.chosen else recorded.climb(ladder)
+        """(the headline run, of it the rungs that are for its size); all of a chosen one."""
+        run = records.headline()
+        return run, [name for name in run.names if records.chosen or name <= results.LAST]
 
     @staticmethod
-    def notes(ladder):
+    def notes(found):
         """What the run lacks."""
-        return (
-            [] if ladder.get("cublaslt") else ["no line for the best cuBLASLt: it is not recorded"]
-        )
+        there = "cublaslt" in found[0].contenders
+        return [] if there else ["no line for the best cuBLASLt: it is not recorded"]
 
     @staticmethod
-    def draw(pyplot, ladder, records):
+    def draw(pyplot, found, records):
         """The whole figure."""
-        lines = lines_of(ladder, records)
+        run, names = found
+        lines = lines_of(run, records)
         figure, axes = style.figure_of(pyplot, 4.4)
         for y, words, _, how in lines:
             axes.axhline(y, zorder=3, label=words, **how)
-        top = 1.06 * max(highs_of(ladder) + [line[0] for line in lines])
-        bars.rungs(axes, ladder, recorded.PRODUCTS, top, size=bars.label_size(ladder))
+        top = 1.06 * max(highs_of(run, names) + [line[0] for line in lines])
+        bars.rungs(axes, run, names, top, size=bars.label_size(names))
         axes.set_ylabel("TFLOPS")
-        style.frame(figure, style.what(ladder), style.details(ladder))
+        style.frame(figure, style.what(run), style.details(run))
         return figure
 
 
 # --- several shapes ---------------------------------------------------------------------------
 
 
-def panel(axes, ladder, lines, top):
+def panel(axes, run, lines, top):
     """One shape. The lines are drawn under the bars, with their values at the left, where the bars are
     low."""
-    axes.set_title(style.shape_words(ladder), fontsize=11)
+    axes.set_title(style.shape_words(run), fontsize=11)
     for y, name, word, how in lines:
         axes.axhline(y, zorder=1, label=name, **how)
         crowded = any(0 < other[0] - y < 0.06 * top for other in lines)
         text = {"ha": "left", "va": "top" if crowded else "bottom", "fontsize": 9, "zorder": 5}
         style.note(axes, f"{word} {y:.0f}", (-0.55, y), (0, -3 if crowded else 2), **text)
-    bars.rungs(axes, ladder, recorded.measure_of(ladder), top, size=10)
+    bars.rungs(axes, run, run.names, top, size=10)
     axes.set_xlabel("step")
 
 
@@ -113,42 +112,39 @@ class Shapes:
         """Its name."""
         return f"ladder-{self.track}"
 
+    @property
+    def shapes(self):
+        """Those of the README's table."""
+        return SHAPES[results.MOVES if self.track == results.MOVING else results.PRODUCTS]
+
     def find(self, records):
-        """The newest run of all rungs at each shape, in the order of the README's table."""
-        apart = readme_table.APART[self.track]  # computes something else
-        names = [name for name in recorded.rung_names(track=self.track) if name != apart]
-        ladders = records.ladders(self.track)
-        ladders = [run for run in ladders if apart not in recorded.all_names(run)]
-        if not records.chosen:
-            ladders = [run for run in ladders if recorded.all_names(run) == names]
-            ladders = [run for run in ladders if len(recorded.measured(run)) == len(names)]
-        if not ladders:
+        """The run to be shown at each shape, in the order of the README's table."""
+        shown = {}
+        for run in records.ladders(self.track):
+            if not {*results.APART}.intersection(run.names):
+                shown.setdefault(run.shape, run)
+        if not shown:
             command = f'make ladder ARGS="--track {self.track}"'
-            raise Missing(f"no finished burst run of {names[0]} to {names[-1]} ({command})")
-        newest = {recorded.shape_of(ladder): ladder for ladder in alike(ladders)}
-        shapes = shapes_table.SHAPES[recorded.measure_of(ladders[-1])]
-        return [newest[shape] for shape in shapes if shape in newest] or list(newest.values())
+            raise Missing(f"no burst run of {self.track}02 and the rungs above it ({command})")
+        return [shown[shape] for shape in self.shapes if shape in shown] or list(shown.values())
 
-    @staticmethod
-    def notes(ladders):
+    def notes(self, runs):
         """The shapes that the README's table has and the picture lacks."""
-        there = {recorded.shape_of(ladder) for ladder in ladders}
-        shapes = shapes_table.SHAPES[recorded.measure_of(ladders[0])]
-        lacking = [shapes_table.title(shape) for shape in shapes if shape not in there]
-        return [f"no panel for {shape}: no run is recorded there" for shape in lacking]
+        lacking = [shape for shape in self.shapes if shape not in [one.shape for one in runs]]
+        return [f"no panel for {title(shape)}: no run is recorded there" for shape in lacking]
 
-    def draw(self, pyplot, ladders, records):
+    def draw(self, pyplot, runs, records):
         """The whole figure."""
-        lines = [lines_of(ladder, records) for ladder in ladders]
-        highs = [line[0] for of_ladder in lines for line in of_ladder]
-        highs += [high for ladder in ladders for high in highs_of(ladder)]
+        lines = [lines_of(run, records) for run in runs]
+        highs = [line[0] for of_run in lines for line in of_run]
+        highs += [high for run in runs for high in highs_of(run, run.names)]
         how = {"sharey": True, "squeeze": False, "gridspec_kw": {"wspace": 0.03}}
-        figure, panels = style.figure_of(pyplot, 5.2, 1, len(ladders), **how)
-        for axes, ladder, of_ladder in zip(panels[0], ladders, lines):
-            panel(axes, ladder, of_ladder, 1.08 * max(highs))
-        measure = recorded.measure_of(ladders[0])
-        unit = f"{measure.unit} read and written" if measure is recorded.MOVES else measure.unit
+        figure, panels = style.figure_of(pyplot, 5.2, 1, len(runs), **how)
+        for axes, run, of_run in zip(panels[0], runs, lines):
+            panel(axes, run, of_run, 1.08 * max(highs))
+        measure = runs[0].measure
+        unit = f"{measure.unit} read and written" if measure is results.MOVES else measure.unit
         panels[0][0].set_ylabel(unit)
-        title = style.what(ladders[0], shape=len(ladders) == 1)
-        style.frame(figure, title, style.details(*ladders), more=[WITHOUT[self.track]])
+        title = style.what(runs[0], shape=len(runs) == 1)
+        style.frame(figure, title, style.details(*runs), more=[WITHOUT[self.track]])
         return figure

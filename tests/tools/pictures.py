@@ -14,6 +14,8 @@ from pathlib import Path
 from tools import case, exit_status, skip
 from tools.cases import require, run_cases, same, tests_in
 
+from plots.draw import style
+
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / "build" / "venv"
 PYTHON = VENV / "bin" / "python"
@@ -22,6 +24,8 @@ MOST_BYTES = 150_000
 SHOWN_WIDTH = 900  # pixels, of a picture on GitHub
 LEAST_PIXELS = 8.7  # of a text there: 7 points
 CANNOT_RUN_HERE = 77
+NUMBER = re.compile(r"-?\d+\.\d+")
+PAINTED = re.compile(r"#[0-9a-f]{6}\b")
 MOST_COVERED = 0.15  # of a text by another one
 
 
@@ -42,24 +46,20 @@ def drawn(*options):
     return holder, Path(holder.name), result.stdout
 
 
-def same_again(folder, *options):
-    """Drawing the same anew gives the same files, byte for byte."""
-    same(plot("--out", folder, *options).returncode, 0)
-    first = drawn(*options)[1]
-    files = [path.relative_to(first) for path in first.rglob("*.*")]
-    same(files, [file for file in files if (Path(folder) / file).exists()])
-    differ = [
-        str(file)
-        for file in files
-        if (first / file).read_bytes() != (Path(folder) / file).read_bytes()
-    ]
-    same(differ, [])
-
-
-def moved(fresh, old):
-    """Whether two SVGs have other places for what they draw; the last digits may differ."""
-    found = [[float(one) for one in re.findall(r"-?\d+\.\d+", svg)] for svg in (fresh, old)]
-    return len(found[0]) != len(found[1]) or any(abs(a - b) > 0.5 for a, b in zip(*found))
+def check_committed(folder, fresh):
+    """The pictures of a folder show what was drawn anew; the last digits of places may differ."""
+    same(*(sorted(path.name for path in one.glob("*.svg")) for one in (folder, fresh)))
+    for path in sorted(fresh.glob("*.svg")):
+        new, old = svg_of(path), svg_of(folder / path.name)
+        why = f"{folder.name}/{path.name} shows something else ('make plots')"
+        require(texts_of(new) == texts_of(old), why)
+        places = [
+            [float(one) for one in NUMBER.findall(PAINTED.sub("", svg))] for svg in (new, old)
+        ]
+        differ = len(places[0]) != len(places[1])
+        differ = differ or any(abs(a - b) > 0.5 for a, b in zip(*places))
+        require(PAINTED.findall(new) == PAINTED.findall(old) and not differ, why)
+        check_picture(folder / path.name)
 
 
 def suffixed(names):
@@ -96,8 +96,8 @@ def overlaps(texts, most):
 
 
 def check_legible(figure, name):
-    """No text of a picture that was settled is too small where GitHub shows it, leaves it, or covers
-    another one."""
+    """No text of a picture is too small where GitHub shows it, leaves it, or covers another one."""
+    style.settle(figure)
     written = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
     legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
     written += [text for legend in legends if legend for text in legend.get_texts()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 
-from bench.records import recorded
+from bench import results
 from plots.draw import style
 from plots.draw.ideas import cells
 from plots.draw.records import Missing
@@ -151,7 +151,7 @@ def find(answer, rung, access, begins):
     """The rung's access of that kind whose line begins so, with the line."""
     for site in answer.values():
         file, line, *_ = site.values()
-        source = linecache.getline(str(recorded.ROOT / file), line).strip()
+        source = linecache.getline(str(results.ROOT / file), line).strip()
         if site["access"] == access and source.startswith(begins):
             known = {key: site[key] for key in site if key not in ("file", "line")}
             return {"rung": rung, "source": source, **known}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from fractions import Fraction
 
-from bench.records import recorded
+from bench import results
 from plots.draw import style
 from plots.draw.ideas import cells
 
@@ -51,7 +51,7 @@ def bits_of(name, number):
 
 def sums_data(_answers, _records):
     """The 32 products and the addend, and the sum before and after it is cut off, and as recorded."""
-    lines = (recorded.RESULTS / FILE).read_text(encoding="utf-8").splitlines()
+    lines = (results.RESULTS / FILE).read_text(encoding="utf-8").splitlines()
     a, b, addend, result = lines[LINE - 1].split()
     terms, exponents = [], []
     for i, pair in enumerate(zip(bytes.fromhex(a), bytes.fromhex(b))):

@@ -8,9 +8,10 @@ from statistics import fmean
 
 import numpy as np
 
-from bench.records import recorded
+from bench import results
 from plots.draw import bars, style
 from plots.draw.ideas import cells
+from plots.draw.records import Missing
 
 ELEMENT_BYTES = 2  # of bf16
 
@@ -59,7 +60,7 @@ def panels_of(tiles):
 
 def orders_data(answers, records):
     """The orders, and what the whole waves read: panels of all k."""
-    gpu, size, shown = records.headline()["gpu"], recorded.HEADLINE_SIZE, {}
+    gpu, size, shown = records.headline().gpu, results.SIZE, {}
     for rung in ORDERS:
         order = answers["tile_orders"][rung]
         m, n = order["tile_m"], order["tile_n"]
@@ -211,33 +212,28 @@ def dram_reads(order, size, capacities, here):
     }
 
 
-def counted(records, gpu, size):
-    """What was counted on that GPU: {"when": ..., "bytes": {rung: read from DRAM}}, or None. Of each
-    rung the newest count, whichever run it is of."""
-    newest = {}
-    for run in records.runs:  # oldest first
-        if run["kind"] != "counters" or run["gpu"]["name"] != gpu["name"]:
-            continue
-        for step in run["steps"] if recorded.shape_of(run) == (size,) * 3 else ():
-            if "failed" not in step and step["counters"].get(COUNTER) is not None:
-                newest[step["step"]] = (run, step["counters"][COUNTER])
-    found = {rung: newest[rung] for rung in MODELLED if rung in newest}
-    if not found:
+def counted(records):
+    """What was counted on the GPU: {"when": ..., "bytes": {rung: read from DRAM}}, or None."""
+    try:
+        known = records.counted()
+    except Missing:
         return None
-    runs = sorted((run for run, _ in found.values()), key=lambda run: run["date"])
-    return {"when": style.when(*runs), "bytes": {rung: count for rung, (_, count) in found.items()}}
+    found = {rung: known[rung] for rung in MODELLED if rung in known}
+    runs = sorted((run for run, _ in found.values()), key=lambda run: run.date)
+    read = {rung: row["counters"][COUNTER] for rung, (_, row) in found.items()}
+    return {"when": style.when(*runs), "bytes": read} if found else None
 
 
 def l2_data(answers, records):
     """The model's bytes by size of the L2 and by wave, and what was counted."""
-    gpu, size = records.headline()["gpu"], recorded.HEADLINE_SIZE
+    gpu, size = records.headline().gpu, results.SIZE
     orders = {rung: answers["tile_orders"][rung] for rung in MODELLED}
     return {
         "size": size,
         "gpu": gpu["name"],
         "l2_bytes": gpu["l2_bytes"],
         "capacities": CAPACITIES,
-        "counted": counted(records, gpu, size),
+        "counted": counted(records),
         "orders": {
             rung: dram_reads(order, size, CAPACITIES, gpu["l2_bytes"])
             for rung, order in orders.items()

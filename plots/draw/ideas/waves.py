@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from bench.records import recorded
+from bench import results
 from plots.draw import style
 from plots.draw.ideas import cells, rungs
 
@@ -76,7 +76,7 @@ def runs_of(values):
 def waves_data(answers, records):
     """The tiles of both waves with their marks, and what the second finds with each rung's loads: with
     the whole L2, and with half of it."""
-    gpu, size = records.headline()["gpu"], recorded.HEADLINE_SIZE
+    gpu, size = records.headline().gpu, results.SIZE
     order, facts = answers["rungs"]["v14 order"], answers["rungs"]["v14"]
     workers = order["workers"]
     capacities = [gpu["l2_bytes"], gpu["l2_bytes"] // 2]
