@@ -22,14 +22,16 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 VOID = re.compile(r"<(meta|link|img|br|hr|input)\b([^>]*[^/>])>")
+SIDES = ("old", "new")  # of a diff
 WORD = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.]")
 
 from tools import pictures
 from tools.cases import Skipped, require, same
-from tools.fake_rungs import House
+from tools.made_runs import rows
 
+from bench import results
 from bench import rungs as rungs_today
-from bench.records import recorded, traces
+from bench import trace as traces
 
 
 def run(*arguments, root=ROOT, **environment):
@@ -98,8 +100,8 @@ def link_problems(folder):
             f"#{name} stands there twice" for name in set(ids[path]) if ids[path].count(name) > 1
         ]
         wrong += [f"it has a <{element.tag}>" for element in one.iter() if foreign(element)]
-        pictures_there = list(one.iter("img"))
-        wrong += [f"{img.get('src')} has no words" for img in pictures_there if not img.get("alt")]
+        said = [(img.get("src"), img.get("alt") or "") for img in one.iter("img")]
+        wrong += [f"'{alt}' of {link} is a title" for link, alt in said if len(alt.split()) < 8]
         wrong += ["a comment is left"] * ("<!--" in path.read_text(encoding="utf-8"))
         wrong += ["no viewport"] * ("viewport" not in all_of(one, "name", "meta"))
         loads = all_of(one, "src") + all_of(one, "href", "link")
@@ -168,7 +170,7 @@ def test_diffs(_):
         one = rung_page(name)
         source = texts(one.findall(".//pre[@class='source']/span"))
         same((name, source), (name, rung.path.read_text(encoding="utf-8").splitlines()))
-        sides = [one.findall(f".//code[@class='{side}']") for side in ("old", "new")]
+        sides = [one.findall(f".//code[@class='{side}']") for side in SIDES]
         if rung.below is None:
             same((name, sides), (name, [[], []]))
             continue
@@ -178,35 +180,17 @@ def test_diffs(_):
             first = next(i for i, (_, line) in enumerate(wanted) if line.startswith("#include"))
             shown = [(int(line.get("data-n")), text) for line, text in zip(lines, texts(lines))]
             same((name, shown), (name, wanted[first:]))
-            require(
-                any(line.find("del") is not None or line.find("ins") is not None for line in lines),
-                name,
-            )
-            for mark in [
-                mark for line in lines for tag in ("del", "ins") for mark in line.iter(tag)
-            ]:
+            marks = [mark for line in lines for tag in ("del", "ins") for mark in line.iter(tag)]
+            require(marks, f"{name}: no word is marked")
+            for mark in marks:
                 mark[:], mark.text = [], " "
             kept.append(WORD.findall("\n".join(texts(lines))))
         require(kept[0] == kept[1], f"{name}: the unmarked words of both sides differ")
-
-
-def test_counts(_):
-    """A rung's page, `make diff` and `make diffstat` count the same changed lines."""
-    command = [sys.executable, "-m", "book.pages.changes"]
-    table = subprocess.check_output(command, text=True).splitlines()
-    of_one = subprocess.check_output([*command, "v07"], text=True)
-    for name, below, _, *counts in [line.split()[:5] for line in table[1:-1]]:
-        if below == "-":
-            continue
-        one = rung_page(name)
-        shown = [
-            len(one.findall(f".//div[@class='hunk change']/code[@class='{side}']"))
-            for side in ("old", "new")
+        changed = [
+            one.findall(f".//div[@class='hunk change']/code[@class='{side}']") for side in SIDES
         ]
-        same((name, shown), (name, list(map(int, counts))))
-        said = f"{shown[0]} lines removed, {shown[1]} added"
+        said = "{} lines removed, {} added".format(*map(len, changed))
         require(said in texts(one.findall(".//p[@class='where']"))[0], f"{name}: not '{said}'")
-        require(name != "v07" or of_one.startswith(said), of_one)
 
 
 def test_marks(_):
@@ -238,33 +222,21 @@ def test_marks(_):
 
 
 def test_results(_):
-    """The recorded times of every rung stand on the first page, and those recorded last on its own."""
-    ladder, home = recorded.load_ladder(recorded.newest_headline()), recorded.home()
-    at_home = (one for _, one in recorded.all_ladders(recorded.RESULTS) if home.has(one))
-    standard = [one for one in at_home if recorded.is_standard(one) and recorded.rungs_only(one)]
-    last = {
-        rung["step"]: rung["timing"]["step"]["tflops"]
-        for one in sorted(standard, key=lambda one: one["date"])
-        for rung in recorded.measured(one)
-    }
-    for rung in recorded.measured(ladder):
-        step = rung["step"]
-        first = recorded.plus_minus(rung["timing"]["step"]["tflops"], 0)
-        for one, wanted in (
-            (page(book()[1] / "index.html"), first),
-            (rung_page(step), recorded.spread(last[step], 1)),
-        ):
-            require(wanted in "".join(one.itertext()), f"{step}: {wanted} isn't there")
-
-
-def test_words_of_pictures(_):
-    """Every picture has words in its place that are more than a title."""
-    found = {}
-    for path in files_of(book()[1]).values():
-        if path.suffix == ".html":
-            for img in page(path).iter("img"):
-                found.setdefault(Path(img.get("src")).name, set()).add(img.get("alt"))
-    none_of([f"{name}: '{alt}'" for name in found for alt in found[name] if len(alt.split()) < 8])
+    """The recorded times of every rung stand on the first page, and on its own, beside its file."""
+    path = results.RESULTS / results.HOME / "burst.jsonl"
+    run_of, start = results.load(path)[0], texts([page(book()[1] / "index.html")])[0]
+    for name in run_of.measured:
+        rate, one = run_of.rate(name), rung_page(name)
+        require(rate.plus_minus(0) in start, f"{name}: {rate} isn't on the first page")
+        require(rate.to(1) in texts([one])[0], f"{name}: {rate} isn't on its page")
+        require(f"../results/{results.HOME}/burst.html" in all_of(one, "href", "a"), name)
+    for path in results.RESULTS.glob("*/**/*.jsonl"):  # every program has its row
+        place = path.relative_to(results.RESULTS).with_suffix(".html")
+        shown = texts([page(book()[1] / "results" / place)])[0]
+        wanted = [word for one in results.load(path) for word in (one.commit, *one.names)]
+        none_of(
+            [f"{place}: no {word}" for word in wanted if word.partition("-parts")[0] not in shown]
+        )
 
 
 def test_tops(_):
@@ -312,7 +284,7 @@ NOTE = """# v02: <!--=a-->two<!--/--> & more
 <!--=z-->12<!--/--> *begins* a line; see [the idea](../ideas/banks.md#the-second-part),
 [v01](../../steps/v01_first.cu), [its code](../../steps/v01_first.cu#L2), `steps/v02_second.cu` and `<!-- kept -->`.
 
-<img src="../../plots/ideas/some%20banks.png" width="900" alt="Banks & more">
+<img src="../../plots/ideas/some%20banks.png" width="900" alt="Banks & more: which of 32 holds a word">
 
 ```
 <!-- kept as well -->
@@ -341,7 +313,7 @@ SMALL_PAGES = {  # what stands on them
         'href="v02.html"><code>steps/v02_second.cu</code>',
         "<code>&lt;!-- kept --&gt;</code>",
         "&lt;!-- kept as well --&gt;",
-        'src="../pictures/ideas/some%20banks.svg" alt="Banks &amp; more"',
+        'src="../pictures/ideas/some%20banks.svg" alt="Banks &amp; more: which of 32 holds a word"',
         '<span class="t">int</span> a<ins>, b</ins>;</code>',
         'href="../source/common/step.h.html"',
         "No finished run of this rung is recorded yet.",
@@ -381,14 +353,17 @@ def test_live(folder):
     live = '<script>x</script> <b onclick="x">b</b> <a href="javascript:x">c</a> [d](javascript:x)'
     note = f"# v01\n\n{live}\n\n<div>\n{live} e < f\n</div>\n\n<script>\nx < y\n"
     root, out = small_tree(folder, **{"notes/rungs/v01.md": note, "plots/ladder.png": ""})
-    house = House(tempfile.mkdtemp(dir=folder), v01={"idea": live}, v02={})
-    results = root / "bench" / "results"
-    results.mkdir()
-    house.ladder("--size", "8192", "--passes", "1", "--out", str(results / "live.json"))
+    for row in rows(["v01", "v16"]):
+        place = root / "bench" / "results" / results.HOME / "live.jsonl"
+        results.append(place, {**row, "idea": live})
     result = run(root=root)
     same((result.returncode, result.stderr), (0, ""))
     none_of(link_problems(out))
-    for place, count in (("rungs/v01.html", 3), ("index.html", 1), ("results/live.html", 1)):
+    for place, count in (
+        ("rungs/v01.html", 3),
+        ("index.html", 2),
+        (f"results/{results.HOME}/live.html", 2),
+    ):
         text = (out / place).read_text(encoding="utf-8")
         same((place, text.count("&lt;script&gt;")), (place, count))
         require("<b onclick" not in text, text)
@@ -421,7 +396,7 @@ def test_refuses(folder):
 # --- in a browser -----------------------------------------------------------------------------
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-DESKTOP, PHONE, WIDE = 1400, 390, 1920  # pixels
+DESKTOP, PHONE = 1400, 390  # pixels
 DARK = ("--blink-settings=preferredColorScheme=0", "--force-prefers-reduced-motion")
 OPTIONS = (
     "--headless",
@@ -452,7 +427,7 @@ DRIVER = """<!doctype html><meta charset="utf-8"><body><script>(async () => {
 })();</script></body>"""
 # What a page says of itself. A picture that is not there has no width. `sides` says how the first
 # change with lines on both sides shows them; `over` how many lines cover the one before them, where
-# they are stacked; `note` whether a rung's note stands beside its diff.
+# they are stacked.
 LOOK = """(() => {
   const box = one => one.getBoundingClientRect();
   const shown = one => box(one).width && box(one).height;
@@ -465,7 +440,6 @@ LOOK = """(() => {
   const lines = all(".change code", diff);
   const both = all(".change", diff).find(
     one => one.querySelector(".old") && one.querySelector(".new"));
-  const [note, beside] = [".note", ".diff"].map(what => document.querySelector(what));
   return {
     width: document.documentElement.scrollWidth,
     pictures: [...document.images].filter(one => !one.naturalWidth).map(one => one.src),
@@ -475,7 +449,6 @@ LOOK = """(() => {
     unmarked: marks.filter(one => !shown(one) || clear(one)).length,
     sides: both ? place(box(both.querySelector(".old")), box(both.querySelector(".new"))) : "",
     over: lines.filter((one, i) => i && box(one).top < box(lines[i - 1]).bottom - 1).length,
-    note: !!note && !!beside && box(note).right <= box(beside).left,
   };
 })()"""
 
@@ -623,7 +596,7 @@ def wanted_states(trace, time):
 
 def move_problems(name, moved):
     """What is wrong with what the moving ring of that rung showed."""
-    record = recorded.load_record(recorded.TRACES / f"{name}-emulator.json")
+    record = traces.load(traces.TRACES / f"{name}-emulator.json")
     trace, problems = traces.Trace(record), []
     source = rungs_today.find(ROOT / "steps")[name].path.read_text(encoding="utf-8").splitlines()
     for shown in moved["found"]:
@@ -731,15 +704,6 @@ def test_search(_):
         first = next(iter(found["links"]), "")
         require(first.startswith(wanted or ""), f"{query} leads to {first}")
         require(first or (wanted is None and found["said"].startswith("0 pages")), found["said"])
-
-
-def test_beside(folder):
-    """In a wide window a rung's note stands beside its diff, in a narrow one above it."""
-    root, out = small_tree(folder)
-    same(run(root=root).returncode, 0)
-    page = (out / "rungs" / "v02.html").as_uri()
-    (found,) = looks([(page, (WIDE, DESKTOP, PHONE), LOOK)])
-    same([look["note"] for look in found], [True, False, False])
 
 
 def test_finds_faults(folder):

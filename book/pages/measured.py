@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from itertools import groupby
 
-from bench import resources, tables
-from bench.records import recorded
-from notes.tools import readme_table, shapes_table
+from bench import ladder, resources, results
+from bench.energy import budget
+from notes.tools import tables
+from notes.tools.tables import DASH, optional, title
 
-DASH = "–"
-FASTER = "(passes faster)"
+JUDGED = "judged"  # a sweep over many shapes, which a rung's page doesn't list
+FEW = 4  # shapes that are listed where a file is named
 # A column of the counters: its head, the metric, what to multiply with, digits.
 COLUMNS = (
     ("DRAM read, GB", "dram__bytes_read.sum", 1e-9, 2),
@@ -36,162 +37,175 @@ class Table:
     bold: int = -1
 
 
-def program(name):
-    """A cell with the name of a rung or a variant, which leads to its source."""
-    pattern = f"bench/variants/{name}.patch" if recorded.is_variant(name) else f"steps/{name}_*.cu"
-    files = sorted(recorded.ROOT.glob(pattern))
-    return name, files[0].relative_to(recorded.ROOT).as_posix() if files else ""
+# --- tables -----------------------------------------------------------------------------------
+#
+# A column is (its head, a function of a run and a program's name).
 
 
-def entry_of(record, name):
-    """What is recorded of a program; None if that is nothing, or that it failed."""
-    found = (entry for entry in recorded.entries(record) if "failed" not in entry)
-    return next((entry for entry in found if entry["step"] == name), None)
+def table(columns, entries, words, caption="", bold=-1):
+    """A row for each entry, (run, name). A column of figures in which there are none is left out."""
+    rows = [[make(run, name) for _, make in columns] for run, name in entries]
+    kept = [i for i in range(len(columns)) if i < words or any(row[i] != DASH for row in rows)]
+    header, *rows = [[row[i] for i in kept] for row in ([head for head, _ in columns], *rows)]
+    return Table(header, rows, words, caption, bold)
 
 
-def shown(name, kind, key, wanted):
-    """Of the records of that kind on the home GPU that have the rung and are wanted, for each key(of
-    them) the one that recorded.precedence() says: a list of (place, record)."""
-    found, home = {}, recorded.home()
-    for place, record in recorded.all_of_kind(recorded.RESULTS, kind):
-        if home.has(record) and wanted(record) and entry_of(record, name):
-            found.setdefault(key(record), []).append((place, record))
-    best = []
-    for _, places in sorted(found.items()):
-        order = recorded.precedence([record for _, record in places], home)
-        best.append(max(places, key=lambda pair, order=order: order(pair[1])))
-    return best
+def spread(values, digits):
+    """'801.2 (796.0 to 804.9)', or a dash."""
+    return values.to(digits) if values else DASH
 
 
-def ladders_of(name, wanted):
-    """The finished ladder to be shown of that rung at each protocol and shape."""
-    return shown(
-        name,
-        "ladder",
-        lambda ladder: (ladder["protocol"], recorded.shape_of(ladder)),
-        lambda ladder: wanted(ladder) and not ladder["interrupted"],
-    )
+def program(_, name):
+    """The name of a rung or a variant, which leads to its source; any other as it is."""
+    pattern = f"bench/variants/{name}.patch" if results.is_variant(name) else f"steps/{name}_*.cu"
+    files = sorted(results.ROOT.glob(pattern))
+    return name, files[0].relative_to(results.ROOT).as_posix() if files else ""
+
+
+def idea(run, name):
+    """A program's; or that it failed, and why."""
+    why = run.failed.get(name)
+    return f"failed: {why}" if why else run.first(name).get("idea", "")
+
+
+def rates(measure):
+    """The columns of the rate and the ratio, with their spreads."""
+    return [
+        (f"{measure.unit} (p10 to p90)", lambda run, name: spread(run.rate(name), 1)),
+        (f"of {measure.other_name}", lambda run, name: spread(run.ratio(name), 3)),
+    ]
+
+
+def reading(head, key, digits, unit, scale=1):
+    """A column of what was read."""
+    return head, lambda run, name: optional(run.reading(name, key), digits, unit, scale)
+
+
+def over(below):
+    """'1.012 (5 of 5)' of a program and another, or a dash: in so many passes it was faster."""
+
+    def words(run, name):
+        both = {name, below} <= {*run.measured}
+        found = run.against(name, below) if both and name != below else None
+        return f"{found.ratio:.3f} ({found.faster} of {found.passes})" if found else DASH
+
+    return f"over {below} (passes faster)", words
+
+
+def origin(run, shape=True):
+    """A run's shape and protocol, and on what and when it was measured."""
+    what = [title(run.shape), run.protocol] if shape else [run.protocol]
+    return f"{', '.join(what)}. {tables.origin(run).replace('`', '')}"
 
 
 # --- a rung -----------------------------------------------------------------------------------
 
 
-def against(ladder, name, below):
-    """'1.012 (5 of 5)' of a rung and the one below it, or a dash: in so many passes it was faster."""
-    for pair in ladder["neighbours"]:
-        if (pair["upper"], pair["lower"]) == (name, below):
-            return f"{pair['paired_ratio']:.3f} ({pair['passes_faster']} of {pair['passes']})"
-    return DASH
+@cache
+def library():
+    """All that is recorded."""
+    return tables.Library()
+
+
+def at_home(name, *protocols):
+    """The runs on the home GPU that have a result of the rung, by protocol and shape."""
+    found = [
+        run
+        for run in library().runs
+        if run.gpu and results.slug(run.gpu) == results.HOME
+        if run.protocol in protocols and name in run.measured
+    ]
+    return sorted(found, key=lambda run: (run.protocol, run.shape, run.old))
+
+
+def shown(name, *protocols, kind=lambda run: True):
+    """Of those of a kind the first of each protocol and shape."""
+    found = {}
+    for run in at_home(name, *protocols):
+        if kind(run) and not run.old and run.path.name.split(".")[0] != JUDGED:
+            found.setdefault((run.protocol, run.shape), run)
+    return list(found.values())
 
 
 def times(rung):
     """How fast the rung is at each shape, beside those it is compared with."""
-    ladders = ladders_of(rung.name, recorded.rungs_only)
-    if not ladders:
+    runs = shown(rung.name, *results.PROTOCOLS, kind=lambda run: run.plain)
+    if not runs:
         return None
-    measure, optional = recorded.measure_of(ladders[0][1]), readme_table.optional
-    power = any(ladder[measure.other]["watts"] is not None for _, ladder in ladders)
-    header = ["problem", "protocol", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
-    header += ["tensor-core share" if measure.work == "flop" else "memory share", "SM clock"]
-    header += ["watts", "joules"] if power else []
-    header += [f"over {rung.below} {FASTER}"] if rung.below else []
-    rows = []
-    for place, ladder in ladders:
-        timing = entry_of(ladder, rung.name)["timing"]
-        step = timing["step"]
-        row = [shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]]
-        row += rates(timing, measure)
-        row += [
-            optional(step[measure.share], 1, "%", 100),
-            optional(step["sm_clock_ghz"], 2, "GHz"),
-        ]
-        row += [optional(step["watts"], 0, "W"), optional(step["joules"], 3, "J")] if power else []
-        row += [against(ladder, rung.name, rung.below)] if rung.below else []
-        file = Path(str(place).partition("#")[0]).relative_to(recorded.ROOT).as_posix()
-        rows.append([*row, (ladder["date"][:10], file)])
-    gpus = ", ".join(sorted({ladder["gpu"]["name"] for _, ladder in ladders}))
+    measure = runs[0].measure
+    share = "tensor-core share" if measure.work == "flop" else "memory share"
+    columns = [
+        ("problem", lambda run, _: title(run.shape)),
+        *(("protocol", lambda run, _: run.protocol), *rates(measure)),
+        *(reading(share, "share", 1, "%", 100), reading("SM clock", "ghz", 2, "GHz")),
+        *(reading("watts", "watts", 0, "W"), reading("joules", "joules", 3, "J")),
+        *([over(rung.below)] if rung.below else []),
+        ("recorded", lambda run, _: (run.date[:10], run.path.relative_to(results.ROOT).as_posix())),
+    ]
+    gpus = ", ".join(sorted({run.gpu["name"] for run in runs}))
     caption = f"{gpus}. Medians with the 10th and 90th percentile, rung by rung in turn."
-    return Table([*header, "recorded"], rows, 2, caption)
-
-
-def rates(timing, measure):
-    """The rate and the ratio of a program, with their spreads."""
-    rate, ratio = timing["step"][measure.rate], timing[measure.ratio]
-    return [recorded.spread(rate, 1), recorded.spread(ratio, 3)]
-
-
-def origin(ladder):
-    """A ladder's shape and protocol, and where it was measured."""
-    shape = shapes_table.title(recorded.shape_of(ladder))
-    return f"{shape}, {ladder['protocol']}. {shapes_table.origin(ladder).replace('`', '')}"
+    return table(columns, [(run, rung.name) for run in runs], 2, caption)
 
 
 def counts(rung):
     """What the rung asked of the hardware, beside the rung below and cuBLAS: a list of tables."""
     made = []
-    for _, record in shown(rung.name, "counters", recorded.shape_of, lambda _: True):
-        entries = [(name, entry_of(record, name)) for name in (rung.below, rung.name)]
-        rows = [counts_row(name, entry["counters"]) for name, entry in entries if entry]
-        bold = len(rows) - 1
-        if cublas := entries[-1][1].get("cublas"):
-            rows.append(counts_row("cuBLAS", cublas["counters"]))
-        made.append(Table(COUNTS_HEADER, rows, 1, counts_caption(record), bold))
+    for run in shown(rung.name, "counters"):
+        names = [name for name in (rung.below, rung.name) if name in run.measured]
+        rows = [counts_row(name, run.first(name)) for name in names]
+        if cublas := run.first(rung.name).get("cublas"):
+            rows.append(counts_row("cuBLAS", cublas))
+        made.append(Table(COUNTS_HEADER, rows, 1, counts_caption(run), len(names) - 1))
     return made
 
 
-def counts_row(name, counters):
+def counts_row(name, counted):
     """One program's counts."""
+    counters = counted["counters"]
     return [
         name,
         *(
-            readme_table.optional(counters.get(metric), digits, "", scale).strip()
+            optional(counters.get(metric), digits, "", scale)
             for _, metric, scale, digits in COLUMNS
         ),
     ]
 
 
-def counts_caption(record):
+def counts_caption(run):
     """Where counts are from."""
-    gpu, problem = record["gpu"], record["problem"]
+    gpu, problem = run.gpu, run.problem
     return (
-        f"One launch at {shapes_table.title(recorded.shape_of(record))} with cold caches. "
+        f"One launch at {title(run.shape)} with cold caches. "
         f"{gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver {gpu['driver']}, ncu "
-        f"{record['ncu'] or 'unknown'}; {problem['inputs']} inputs, seed {problem['seed']}; "
-        f"{record['date'][:10]}, commit {record['commit']}."
+        f"{run.context.get('ncu') or 'unknown'}; {problem['inputs']} inputs, seed "
+        f"{problem['seed']}; {run.date[:10]}, commit {run.commit}."
     )
 
 
-@cache
-def newest_emulated():
-    """What the emulator counted, as it was recorded last; None if nothing is."""
-    found = recorded.RESULTS.glob("**/*.json")
-    records = [recorded.load_record(path) for path in found if kind_of(path) == "emulated"]
-    return max(records, key=lambda record: record["date"], default=None)
-
-
 def emulated(rung):
-    """What the emulator counted of the rung, beside the rung below, a row for each kind that is not 0
-    in both; None if nothing is recorded."""
-    record = newest_emulated()
-    for ladder in record["ladders"] if record else ():
-        entries = {one["step"]: one for one in ladder["rungs"] if "failed" not in one}
-        if rung.name not in entries:
-            continue
-        names = [name for name in (rung.below, rung.name) if name in entries]
-        counts = [entries[name]["emulator"]["counts"] for name in names]
-        rows = [
-            [kind.replace("_", " "), *(whole(one.get(kind)) for one in counts)]
-            for kind in counts[-1]
-            if any(one.get(kind) for one in counts)
-        ]
-        shape = ladder["shape"] or recorded.shape_of(entries[rung.name])
-        caption = (
-            f"One launch at {shapes_table.title(shape)} on the emulator, policy "
-            f"{record['policy']}, {record['inputs']} inputs; {record['date'][:10]}, commit "
-            f"{record['commit']}."
-        )
-        return Table(["count", *names], rows, 1, caption)
-    return None
+    """What the emulator counted of the rung, beside the rung below; None if nothing is recorded."""
+    runs = reversed([run for run in library().runs if run.gpu is None])  # the first answers
+    told = {name: run for run in runs for name in run.measured}
+    run = told.get(rung.name)
+    names = [name for name in (rung.below, rung.name) if run and name in told]
+    return emulated_table({name: told[name] for name in names}) if run else None
+
+
+def emulated_table(runs):
+    """What the emulator counted of rungs, {name: run}, a row for each kind that is not 0 in all."""
+    told = [run.first(name)["emulator"] for name, run in runs.items()]
+    rows = [
+        [kind.replace("_", " "), *(whole(one["counts"].get(kind)) for one in told)]
+        for kind in told[-1]["counts"]
+        if any(one["counts"].get(kind) for one in told)
+    ]
+    run = list(runs.values())[-1]
+    caption = (
+        f"One launch at {title(run.shape)} on the emulator, policy "
+        f"{told[-1]['counted_policy']}, {run.problem['inputs']} inputs; {run.date[:10]}, commit "
+        f"{run.commit}."
+    )
+    return Table(["count", *runs], rows, 1, caption)
 
 
 def whole(number):
@@ -200,24 +214,17 @@ def whole(number):
 
 
 def experiments(rung):
-    """The rung beside its variants, where they ran together: a list of tables."""
-    made = []
-    for _, ladder in ladders_of(rung.name, recorded.has_variants):
-        names = [name for name in recorded.all_names(ladder) if recorded.rung_of(name) == rung.name]
-        if len(names) == 1:
+    """The rung beside its variants, where they ran together: a list of tables. A run in which all
+    of them are in tables already has none."""
+    made, seen = [], set()
+    for run in at_home(rung.name, *results.PROTOCOLS):
+        names = [name for name in run.names if results.rung_of(name) == rung.name]
+        tried = {(run.protocol, run.shape, name) for name in names if name != rung.name}
+        if tried <= seen:
             continue
-        measure = recorded.measure_of(ladder)
-        header = ["program", "idea", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
-        rows = []
-        for name in names:
-            entry, row = entry_of(ladder, name), [program(name)]
-            if entry:
-                row += [entry["idea"], *rates(entry["timing"], measure)]
-                rows.append([*row, against(ladder, name, names[0])])
-            else:
-                rows.append([*row, "failed", DASH, DASH, DASH])
-        header.append(f"over {names[0]} {FASTER}")
-        made.append(Table(header, rows, 2, origin(ladder), 0))
+        seen |= tried
+        columns = [("program", program), ("idea", idea), *rates(run.measure), over(names[0])]
+        made.append(table(columns, [(run, name) for name in names], 2, origin(run), 0))
     return made
 
 
@@ -228,14 +235,13 @@ def resources_of(rung):
     if not entry:
         return None, "Not recorded yet: python3 -m bench.resources records it where nvcc is."
     header = ["kernel", "machine code", "registers per thread", "static shared memory, bytes"]
-    header += ["SharedStorage, bytes", "stack, bytes", "spill stores, loads, bytes"]
+    header += ["stack, bytes", "spill stores, loads, bytes"]
     rows = [
         [
             kernel["name"],
             kernel["arch"],
             str(kernel["registers"]),
             str(kernel["static_shared_bytes"]),
-            readme_table.optional(kernel["shared_storage_bytes"], 0, "").strip(),
             str(kernel["stack_bytes"]),
             f"{kernel['spill_store_bytes']}, {kernel['spill_load_bytes']}",
         ]
@@ -247,56 +253,68 @@ def resources_of(rung):
     return Table(header, rows, 2), said
 
 
-# --- all that is recorded ---------------------------------------------------------------------
+# --- a file -----------------------------------------------------------------------------------
 
 
-def ladder_table(ladder):
-    """All of a ladder, as `make ladder` prints it."""
-    measure = recorded.measure_of(ladder)
-    columns = tables.columns_of(ladder, measure)
-    rows = [tables.table_row(rung, columns) for rung in ladder["rungs"]]
-    rows += tables.other_rows(ladder, measure, columns)
-    rows = [[*row, *[DASH] * (2 + len(columns) - len(row))] for row in rows]
-    for row in rows:
-        row[0] = program(row[0]) if recorded.NAME.fullmatch(row[0]) else row[0]
-    header = ["program", "idea", *(head for head, _ in columns)]
-    return Table(header, rows, 2, origin(ladder))
+def times_table(runs):
+    """Runs that differ by their shapes alone, as `make ladder` prints each."""
+    several, rows = len(runs) > 1, []
+    for run in runs:
+        heads, *found = ladder.table(run)
+        for name, words, *figures in found:
+            row = [title(run.shape)] * several + [program(run, name), words]
+            rows.append(row + (figures or [DASH] * len(heads[2:])))
+    header = ["problem"] * several + heads
+    return Table(header, rows, 2 + several, origin(runs[0], shape=not several))
 
 
-def counters_table(record):
-    """All programs of a file of counts."""
-    rows = []
-    for entry in record["steps"]:
-        if "failed" in entry:
-            dashes = [DASH] * (len(COLUMNS) - 1)
-            rows.append([program(entry["step"]), f"failed: {entry['failed']}", *dashes])
+def counters_table(run):
+    """All programs of a run under ncu."""
+    rows = [counts_row(program(run, name), run.first(name)) for name in run.measured]
+    return Table(COUNTS_HEADER, rows, 1, counts_caption(run))
+
+
+def parts_table(run):
+    """A rung's parts, each of which ran alone."""
+    rows = [
+        [name, part.what, optional(part.watts, 0, "W"), optional(part.joules, 3, "J")]
+        + [optional(part.ghz, 2, "GHz")]
+        for name, part in budget.parts_of(run).items()
+    ]
+    header = ["part", "what it is", "watts", "joules", "clock"]
+    return Table(header, rows, 2, f"The parts of {budget.rung_of(run)}. {origin(run)}")
+
+
+def alike(run):
+    """What runs have to share to be in one table."""
+    how = run.protocol, run.commit, run.passes, run.rounds
+    return *how, run.gpu, run.names, run.contenders
+
+
+def tables_of(runs):
+    """The tables that show a file."""
+    made = []
+    for (protocol, *_), group in groupby(runs, alike):
+        group = list(group)
+        if budget.is_of_parts(group[0]):
+            made += map(parts_table, group)
+        elif protocol in results.PROTOCOLS:
+            made.append(times_table(group))
+        elif protocol:
+            made += map(counters_table, group)
         else:
-            rows.append(counts_row(program(entry["step"]), entry["counters"]))
-    return Table(COUNTS_HEADER, rows, 1, counts_caption(record))
+            made += (emulated_table(dict.fromkeys(run.measured, run)) for run in group)
+    return made
 
 
-def ladder_words(ladder):
-    """'v, 8192³, burst' of a ladder; with variants if it has some."""
-    words = ["".join(sorted(recorded.tracks(ladder))) + " track"]
-    words += [shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]]
-    return ", ".join([*words, *["with variants"] * recorded.has_variants(ladder)])
-
-
-def kind_of(path):
-    """What kind of record is in a file."""
-    return recorded.parse(Path(path).read_text(encoding="utf-8")).get("kind")
-
-
-def record_of(path):
-    """(what is recorded in a file, the tables that show it): its kind and none for what has no
-    table."""
-    kind = kind_of(path)
-    if kind == "counters":
-        record = recorded.load_record(path)
-        shape = shapes_table.title(recorded.shape_of(record))
-        return f"counts, {shape}", [counters_table(record)]
-    if kind in ("ladder", "run"):
-        ladders = [ladder for _, ladder in recorded.places_in(path)]
-        words = "; ".join(map(ladder_words, ladders))
-        return words, list(map(ladder_table, ladders))
-    return kind or "", []
+def words_of(runs):
+    """'v track, burst, 8192³; ...': what is in a file."""
+    found = {}
+    for run in runs:
+        words = [f"{''.join(sorted(run.tracks))} track", run.protocol or "counted on the emulator"]
+        words += ["with variants"] * any(map(results.is_variant, run.names))
+        found.setdefault(", ".join(words), {})[title(run.shape)] = None
+    return "; ".join(
+        f"{words}, {', '.join(shapes) if len(shapes) <= FEW else f'{len(shapes)} shapes'}"
+        for words, shapes in found.items()
+    )

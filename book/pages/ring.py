@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from bench.records import recorded, traces
+from bench import trace as traces
 
 # What an event says; bench/traces/README.md says what its numbers mean.
 WORDS = {
@@ -73,10 +73,10 @@ def fills_of(trace, text):
 def moving(name, text):
     """What the rung's page shows of its trace on the emulator, or None if it has none or no k-tiles:
     `text` is the rung."""
-    path = recorded.TRACES / f"{name}-emulator.json"
+    path = traces.TRACES / f"{name}-emulator.json"
     if not path.is_file() or not BK.search(text):
         return None
-    record = recorded.load_record(path)
+    record = traces.load(path)
     trace = traces.Trace(record)
     lines, fills = lines_today(record["source"], text), fills_of(trace, text)
     warps = [

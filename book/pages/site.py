@@ -15,16 +15,17 @@ from urllib.parse import quote, unquote
 
 import jinja2
 
-from bench import rungs
-from bench.records import recorded
+from bench import results, rungs
 from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
-from notes.tools import readme_table, shapes_table
+from notes.tools import tables
 
 TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA", "f": "FP8"}
 STYLE = "style.css"
 SEARCH, INDEX = "search.html", "search-index.js"
 RESULTS = "bench/results"
+RECORDED = (".jsonl", ".json", ".txt")
+ROWS = re.compile(rf"{RESULTS}/(.+/.+)\.jsonl")  # of programs: those of a GPU, or the emulator
 PICTURES = (".png", ".svg", ".jpg")
 PICTURES_OF = {  # each track, below its table
     "v": ("share-and-clock", "roofline", "sizes", "sustained"),
@@ -97,9 +98,10 @@ class Site:
             return f"rungs/{name}.html"
         if inside.suffix in PICTURES:
             return f"pictures/{path.removeprefix('plots/')}"
-        if inside.is_relative_to(RESULTS) and inside.suffix in (".json", ".txt"):
-            # A recorded JSON has a page that shows it; what a test printed is there as it is.
-            return re.sub(r"json$", "html", f"results/{inside.relative_to(RESULTS)}")
+        if inside.is_relative_to(RESULTS) and inside.suffix in RECORDED:
+            # Rows have a page that shows them; what else was recorded is there as it is.
+            rows = ROWS.fullmatch(path)
+            return f"results/{rows[1]}.html" if rows else path.removeprefix("bench/")
         if path == "README.md":
             return "readme.html"
         if inside.suffix == ".md" and inside.parts[0] == "notes":
@@ -205,16 +207,21 @@ class Site:
             self.add(place, "prose.html", prose.title or path, prose=prose, idea=folder == "ideas")
         elif (self.root / path).is_dir():
             self.folder(path, place)
-        elif path.endswith(PICTURES) or (path.endswith(".txt") and place.startswith("results/")):
+        elif ROWS.fullmatch(path):
+            self.rows(path, place)
+        elif path.endswith(PICTURES) or place.startswith("results/"):
             self.copies[place] = path
-        elif path.startswith(f"{RESULTS}/") and path.endswith(".json"):
-            name = path.removeprefix(f"{RESULTS}/")
-            self.copies[f"results/{name}"] = path
-            said, tables = measured.record_of(self.root / path)
-            words = {"said": said, "tables": tables, "raw": f"results/{name}", "path": path}
-            self.add(place, "recorded.html", name, **words)
         else:
             self.source(path, place)
+
+    def rows(self, path, place):
+        """A file of rows, and the file itself."""
+        name = path.removeprefix(f"{RESULTS}/")
+        self.copies[f"results/{name}"] = path
+        runs = results.load(self.root / path)
+        words = {"said": measured.words_of(runs), "tables": measured.tables_of(runs)}
+        words |= {"raw": f"results/{name}", "path": path}
+        self.add(place, "recorded.html", name, **words)
 
     def source(self, path, place):
         """A source file."""
@@ -287,33 +294,28 @@ class Site:
     def start(self, here):
         """The first page, which leads to all rungs, ideas, notes and results."""
         prose = self.prose(here, "README.md", self.read("README.md").partition("\n## ")[0])
-        tables = []
+        made = []
         for letter, name in TRACKS.items():
             body = self.prose(here, "README.md", self.track_text(letter)).html
-            tables.append((letter, f"The {name} track", body))
+            made.append((letter, f"The {name} track", body))
         self.ask_for("README.md")
         for rung in self.rungs.values():
             self.ask_for(f"steps/{rung.path.name}")
         notes = sorted(self.files("notes", "[!R]*.md"), key=lambda path: path not in READ_FIRST)
         notes = [self.ask_for(path) for path in notes]
         lists = [("Ideas", self.idea_places()), ("Notes", notes)]
-        self.add(here, "start.html", prose.title, prose=prose, tables=tables, lists=lists)
+        self.add(here, "start.html", prose.title, prose=prose, tables=made, lists=lists)
 
     def track_text(self, letter):
         """The Markdown of a track's results, as the README has it, and of its pictures."""
-        steps = self.root / "steps"
-        if letter == "v":
-            path = recorded.newest_headline()
-            text = readme_table.block(recorded.load_rungs(path) if path else None, steps)
-        else:
-            text = readme_table.track_block(steps, letter)
+        text = tables.track(measured.library(), letter, steps=self.root / "steps")
         said, shown = {}, ""  # by the pages that show it
         for path in self.files("notes", "*.md"):
             said.update(PICTURE.findall(self.read(path)))
         for name in PICTURES_OF[letter]:
             if name in said and self.is_file(f"plots/{name}.svg"):
                 shown += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
-        return shown if text == shapes_table.NOTHING and shown else text + shown
+        return shown if text == tables.NOTHING and shown else text + shown
 
     def idea_places(self):
         """The pages that are about an idea."""
@@ -327,12 +329,10 @@ class Site:
         """What is recorded: a list, and a page for each file."""
         entries = []
         for path in self.files(RESULTS, "**/*"):
-            if not path.endswith((".json", ".txt")):
+            if not path.endswith(RECORDED):
                 continue
-            words, date = "", ""
-            if path.endswith(".json"):
-                words = measured.record_of(self.root / path)[0]
-                date = recorded.parse(self.read(path)).get("date", "")
+            runs = results.load(self.root / path) if ROWS.fullmatch(path) else []
+            words, date = measured.words_of(runs), max((run.date for run in runs), default="")
             name = path.removeprefix(f"{RESULTS}/")
             entries.append((name, words, date[:10], self.ask_for(path)))
         about = self.ask_for(f"{RESULTS}/README.md")
