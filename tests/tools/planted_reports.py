@@ -98,10 +98,9 @@ def outlived(pairs: list[Pair]) -> str:
 
 def write(pair: Pair, record: dict) -> None:
     """Adds the record of one pair to the file of its rung."""
-    from bench.records import recorded
-
     REPORTS.mkdir(parents=True, exist_ok=True)
     bugs = {**(of_rung(pair.rung) or {}), pair.bug.name: record}
     content = {"kind": "planted", "rung": pair.rung, "bugs": bugs}
-    recorded.write_json(REPORTS / f"{pair.rung}.json", content)
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    (REPORTS / f"{pair.rung}.json").write_text(f"{text}\n", encoding="utf-8")
     of_rung.cache_clear()
