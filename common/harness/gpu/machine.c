@@ -29,63 +29,45 @@ static void find_device(const step *step, int index) {
     }
 }
 
-/* Before this process has a context of its own: those of others. */
-static void read_others(device_info *info) {
-    unsigned int pids[MOST_OTHERS];
-    info->others = nvml_processes(pids, MOST_OTHERS);
-    for (int i = 0; i < info->others; ++i) {
-        char path[32];
-        char name[32] = "";
-        snprintf(path, sizeof path, "/proc/%u/comm", pids[i]);
-        FILE *file = fopen(path, "r"); /* there is none if it runs in another container */
-        if (file != NULL) {
-            (void)!fscanf(file, "%31[^\n]", name);
-            fclose(file);
-        }
-        snprintf(info->other[i], sizeof info->other[i], "%u%s%s", pids[i], *name == 0 ? "" : " ",
-                 name);
-    }
-}
-
 static void read_versions(device_info *info) {
     int runtime = 0;
+    int part[3] = {0};
     if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
         snprintf(info->cuda, sizeof info->cuda, "%d.%d", runtime / 1000, runtime % 1000 / 10);
     }
-    int major = 0;
-    int minor = 0;
-    int patch = 0;
-    if (cublasGetProperty(MAJOR_VERSION, &major) == CUBLAS_STATUS_SUCCESS &&
-        cublasGetProperty(MINOR_VERSION, &minor) == CUBLAS_STATUS_SUCCESS &&
-        cublasGetProperty(PATCH_LEVEL, &patch) == CUBLAS_STATUS_SUCCESS) {
-        snprintf(info->cublas, sizeof info->cublas, "%d.%d.%d", major, minor, patch);
+    if (cublasGetProperty(MAJOR_VERSION, &part[0]) == CUBLAS_STATUS_SUCCESS &&
+        cublasGetProperty(MINOR_VERSION, &part[1]) == CUBLAS_STATUS_SUCCESS &&
+        cublasGetProperty(PATCH_LEVEL, &part[2]) == CUBLAS_STATUS_SUCCESS) {
+        snprintf(info->cublas, sizeof info->cublas, "%d.%d.%d", part[0], part[1], part[2]);
     }
-    nvml_driver_version(info->driver, sizeof info->driver);
-    nvml_card(info->card, sizeof info->card);
 }
 
-/* The memory moves data at both edges of its clock. NAN if the driver does not say. */
+/* 0 if the driver does not say: no failure. */
+static int attribute_of(int index, enum cudaDeviceAttr attribute) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, attribute, index) != cudaSuccess) {
+        (void)cudaGetLastError();
+        value = 0;
+    }
+    return value;
+}
+
+/* The memory moves data at both edges of its clock. NAN if it is not known. */
 static double memory_peak(int index) {
-    int kilohertz = 0;
-    int bits = 0;
-    if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, index) != cudaSuccess ||
-        cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, index) != cudaSuccess ||
-        kilohertz <= 0 || bits <= 0) {
-        (void)cudaGetLastError(); /* not known: no failure */
-        return NAN;
-    }
-    return 2 * 1e3 * (double)kilohertz * (double)bits / 8;
+    const double hertz = 1e3 * attribute_of(index, cudaDevAttrMemoryClockRate);
+    const double bytes = attribute_of(index, cudaDevAttrGlobalMemoryBusWidth) / 8.0;
+    return hertz > 0 && bytes > 0 ? 2 * hertz * bytes : NAN;
 }
 
+/* Before this process has a context of its own: it is none of those that compute on the GPU. */
 static void read_info(int index, device_info *info) {
     struct cudaDeviceProp properties;
     char pci[32] = "";
-    int limited = 0;
     cuda_check(cudaGetDeviceProperties(&properties, index), "asking for the properties of GPU %d",
                index);
     cuda_check(cudaDeviceGetPCIBusId(pci, (int)sizeof pci, index),
                "asking for the PCI bus id of GPU %d", index);
-    nvml_open(pci);
+    nvml_open(pci, info);
     snprintf(info->name, sizeof info->name, "%s", properties.name);
     info->compute_capability = 10 * properties.major + properties.minor;
     info->sms = properties.multiProcessorCount;
@@ -93,12 +75,7 @@ static void read_info(int index, device_info *info) {
     info->l2_bytes = (size_t)properties.l2CacheSize;
     info->memory_bytes = properties.totalGlobalMem;
     info->memory_bytes_per_second = memory_peak(index);
-    info->power_limit_watts = nvml_power_limit_watts();
-    info->default_power_watts = nvml_default_power_watts();
-    read_others(info);
-    info->draws =
-        cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, index) == cudaSuccess &&
-        limited != 0;
+    info->draws = attribute_of(index, cudaDevAttrKernelExecTimeout) != 0;
     info->under_windows = access("/dev/dxg", F_OK) == 0;
     read_versions(info);
 }

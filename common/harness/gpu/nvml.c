@@ -2,15 +2,13 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* The few declarations that are needed of nvml.h, which is not installed with every toolkit. */
 typedef int nvml_status; /* 0 is success */
 typedef struct nvml_device *nvml_device;
-enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
-enum { UUID_SIZE = 96 };           /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
+enum { UUID_SIZE = 96 }; /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
 
 typedef struct violation_time { /* nvmlViolationTime_t */
     unsigned long long reference_microseconds;
@@ -34,39 +32,14 @@ static bool find(const char *name, void *function) {
     return symbol != NULL;
 }
 
-void nvml_open(const char *pci_bus_id) {
-    nvml_status (*init)(void);
-    nvml_status (*device_by_pci)(const char *, nvml_device *);
-    library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!find("nvmlInit_v2", &init) || init() != 0 ||
-        !find("nvmlDeviceGetHandleByPciBusId_v2", &device_by_pci) ||
-        device_by_pci(pci_bus_id, &gpu) != 0) {
-        library = NULL;
-    }
-}
-
-/* A number in this unit; NAN if it is unknown. */
-static double ask(const char *name, double unit) {
+/* A power. */
+static double watts(const char *name) {
     nvml_status (*query)(nvml_device, unsigned int *);
-    unsigned int value = 0;
-    return find(name, &query) && query(gpu, &value) == 0 ? unit * value : NAN;
+    unsigned int milliwatts = 0;
+    return find(name, &query) && query(gpu, &milliwatts) == 0 ? 1e-3 * milliwatts : NAN;
 }
 
-double nvml_power_limit_watts(void) { return ask("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
-
-double nvml_default_power_watts(void) {
-    return ask("nvmlDeviceGetPowerManagementDefaultLimit", 1e-3);
-}
-
-double nvml_power_watts(void) { return ask("nvmlDeviceGetPowerUsage", 1e-3); }
-
-double nvml_limited_seconds(enum clock_limit limit) {
-    nvml_status (*query)(nvml_device, int policy, violation_time *);
-    violation_time time = {0, 0};
-    return find("nvmlDeviceGetViolationStatus", &query) && query(gpu, (int)limit, &time) == 0
-               ? 1e-9 * (double)time.violation_nanoseconds
-               : NAN;
-}
+double nvml_power_watts(void) { return watts("nvmlDeviceGetPowerUsage"); }
 
 double nvml_energy_joules(void) {
     nvml_status (*query)(nvml_device, unsigned long long *);
@@ -76,35 +49,61 @@ double nvml_energy_joules(void) {
                : NAN;
 }
 
-int nvml_processes(unsigned int *pids, int most) {
+double nvml_limited_seconds(enum clock_limit limit) {
+    nvml_status (*query)(nvml_device, int policy, violation_time *);
+    violation_time time = {0, 0};
+    return find("nvmlDeviceGetViolationStatus", &query) && query(gpu, (int)limit, &time) == 0
+               ? 1e-9 * (double)time.violation_nanoseconds
+               : NAN;
+}
+
+/* "4711 python3"; without the name of one that runs in another container. */
+static void describe_process(unsigned int pid, char *text, size_t size) {
+    char path[32];
+    char name[32] = "";
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        (void)!fscanf(file, "%31[^\n]", name);
+        fclose(file);
+    }
+    snprintf(text, size, "%u%s%s", pid, *name == 0 ? "" : " ", name);
+}
+
+static void find_processes(device_info *info) {
     enum { ROOM = 64 };
     nvml_status (*query)(nvml_device, unsigned int *count, process_info *processes);
     process_info processes[ROOM];
     unsigned int count = ROOM;
-    int found = 0;
     if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query) &&
         query(gpu, &count, processes) == 0) {
-        for (; found < most && found < (int)count; ++found) {
-            pids[found] = processes[found].pid;
+        for (unsigned int i = 0; i < count && i < MOST_OTHERS; ++i) {
+            describe_process(processes[i].pid, info->other[i], sizeof info->other[i]);
+            ++info->others;
         }
     }
-    return found;
 }
 
-void nvml_card(char *text, size_t size) {
-    static const char PREFIX[] = "GPU-";
-    enum { DIGITS = 8 };
-    nvml_status (*query)(nvml_device, char *, unsigned int);
+void nvml_open(const char *pci_bus_id, device_info *info) {
+    nvml_status (*init)(void);
+    nvml_status (*device_by_pci)(const char *, nvml_device *);
+    nvml_status (*get_uuid)(nvml_device, char *, unsigned int);
+    nvml_status (*get_driver)(char *, unsigned int);
     char uuid[UUID_SIZE] = "";
-    const bool known = find("nvmlDeviceGetUUID", &query) && query(gpu, uuid, sizeof uuid) == 0 &&
-                       strncmp(uuid, PREFIX, sizeof PREFIX - 1) == 0;
-    snprintf(text, size, "%.*s", (int)DIGITS, known ? uuid + sizeof PREFIX - 1 : "");
-}
-
-void nvml_driver_version(char *text, size_t size) {
-    nvml_status (*query)(char *, unsigned int);
-    char version[DRIVER_VERSION_SIZE] = "";
-    const bool known =
-        find("nvmlSystemGetDriverVersion", &query) && query(version, sizeof version) == 0;
-    snprintf(text, size, "%.*s", (int)sizeof version - 1, known ? version : "");
+    library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!find("nvmlInit_v2", &init) || init() != 0 ||
+        !find("nvmlDeviceGetHandleByPciBusId_v2", &device_by_pci) ||
+        device_by_pci(pci_bus_id, &gpu) != 0) {
+        library = NULL;
+    }
+    if (find("nvmlDeviceGetUUID", &get_uuid) && get_uuid(gpu, uuid, sizeof uuid) == 0) {
+        (void)sscanf(uuid, "GPU-%8s", info->card);
+    }
+    if (find("nvmlSystemGetDriverVersion", &get_driver) &&
+        get_driver(info->driver, sizeof info->driver) != 0) {
+        info->driver[0] = '\0';
+    }
+    info->power_limit_watts = watts("nvmlDeviceGetEnforcedPowerLimit");
+    info->default_power_watts = watts("nvmlDeviceGetPowerManagementDefaultLimit");
+    find_processes(info);
 }
