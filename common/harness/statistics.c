@@ -1,4 +1,3 @@
-/* The arithmetic on measurements: no GPU needed. */
 #include "harness/timing.h"
 
 #include <math.h>
@@ -7,13 +6,15 @@
 
 #include "harness/message.h"
 
+/* Of doubles, or of what begins with one. */
 static int ascending(const void *left, const void *right) {
     const double a = *(const double *)left;
     const double b = *(const double *)right;
     return (a > b) - (a < b);
 }
 
-double quantile(const double *values, size_t count, double q) {
+/* q: 0 to 1. */
+static double quantile(const double *values, size_t count, double q) {
     double *sorted = allocate(count, sizeof *sorted);
     double result = NAN;
     size_t kept = 0;
@@ -40,8 +41,6 @@ summary summarize(const double *values, size_t count) {
                      quantile(values, count, 0.9)};
 }
 
-/* ---- of times */
-
 /* Per SM and cycle, four tensor cores together: dense FP16 fused multiply-adds times two, as
  * NVIDIA's architecture white papers have them. Compute capability 8.0: A100, 256 per tensor
  * core; 8.6: GA102, 128; 9.0: H100, 512, and the H200 has the same SM. Of the others the papers
@@ -67,8 +66,7 @@ double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums) {
     return NAN;
 }
 
-/* Of all SMs, for the contender's operands, which 8-bit ones are at twice the rate, and its sums.
- */
+/* Of all SMs, for the contender's operands and sums; 8-bit operands are at twice the rate. */
 static double peak_flop_per_cycle(const workload *workload, const contender *contender) {
     const arithmetic *arithmetic = &workload->arithmetic;
     const device_info *info = &workload->device->info;
@@ -103,4 +101,38 @@ timing_summary timing_summarize(const workload *workload, const contender *conte
     result.ratio = summarize(ratios, rounds);
     free(found);
     return result;
+}
+
+int ranked_sort(ranked *all, int count) {
+    int good = 0;
+    for (int i = 0; i < count; ++i) {
+        if (isfinite(all[i].seconds)) {
+            all[good++] = all[i];
+        }
+    }
+    qsort(all, (size_t)good, sizeof *all, ascending);
+    return good;
+}
+
+int rank_by_halving(ranked *all, int count, int most,
+                    double (*launch)(void *context, int number, bool first), void *context) {
+    const double expected = 2.0 * count; /* launches, if half of them go each time */
+    double done = 0;
+    progress progress;
+    progress_begin(&progress, "ranking (Ctrl-C ends the ranking)");
+    interrupt_catch();
+    for (bool backwards = false; count > most && !interrupted(); backwards = !backwards) {
+        for (int i = 0; i < count && !interrupted(); ++i) {
+            ranked *next = &all[backwards ? count - 1 - i : i];
+            const double seconds = launch(context, next->number, isinf(next->seconds));
+            next->seconds = fmin(next->seconds, seconds); /* the other one if one is NAN */
+            progress_update(&progress, fmin(1, ++done / expected));
+        }
+        const int good = ranked_sort(all, count);
+        const int half = good / 2 > most ? good / 2 : most;
+        count = good < half ? good : half;
+    }
+    interrupt_release();
+    progress_hide(&progress);
+    return count;
 }

@@ -23,17 +23,6 @@
 
 enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, IDLE_MS = 50, CALLS_PER_ROUND = 21 };
 
-/* The median of a handful of measurements, and their spread: the 10 % and 90 % quantiles. */
-typedef struct summary {
-    double median, low, high;
-} summary;
-
-/* The q-quantile (0 to 1) with linear interpolation between neighbours. Values that are not finite
- * mean "not measured" and are left out; NAN if nothing is left. */
-double quantile(const double *values, size_t count, double q);
-double median(const double *values, size_t count);
-summary summarize(const double *values, size_t count);
-
 /* One of the algorithms that cuBLASLt has for a product. */
 typedef struct heuristic {
     int number; /* in cuBLASLt's order of preference; 0 is its own choice. Then come
@@ -47,7 +36,7 @@ typedef struct heuristics {
     int returned;   /* how many cuBLASLt has, of MOST_HEURISTICS requested */
     int enumerated; /* configurations beside them that take the shape; 0 if they were not looked
                      * for */
-    bool cut;       /* some configurations were not enumerated, or not timed */
+    bool cut;       /* some were not timed, because of a Ctrl-C */
     int timed;      /* of all of these; 0 if none was */
     int finalists;  /* that were timed most often, and whose outputs were checked: the first ... */
     int count;      /* ... of the fastest ... */
@@ -68,6 +57,17 @@ typedef struct timing {
  * a second one ends the program. At least one round is finished then. */
 void timing_run(workload *workload, timing *timing);
 
+/* ---- the arithmetic on times: no GPU needed */
+
+/* Values that are not finite mean "not measured" and are left out; NAN if nothing is left. */
+double median(const double *values, size_t count);
+
+/* The median, and the 10 % and 90 % quantiles, with linear interpolation between neighbours. */
+typedef struct summary {
+    double median, low, high;
+} summary;
+summary summarize(const double *values, size_t count);
+
 /* What the samples of one contender come to, over the finished rounds; NAN where nothing could be
  * measured. */
 typedef struct timing_summary {
@@ -81,3 +81,22 @@ timing_summary timing_summarize(const workload *workload, const contender *conte
 /* Dense bf16 or fp16 floating-point operations per cycle and SM, with sums of that width; NAN if it
  * is not known. */
 double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums);
+
+/* ---- the fastest of thousands, when there is time for a launch or two of each */
+
+typedef struct ranked {
+    double seconds; /* of its fastest launch; INFINITY: it was not launched yet */
+    int number;
+} ranked;
+
+/* Sorts those that have a time, the fastest first. Returns how many they are. */
+int ranked_sort(ranked *all, int count);
+
+/* Launches each of all[0 ... count - 1] once, then the faster half once more, and so on, until
+ * `most` are left. One launch can be slow by chance, so the fastest of each counts; and the clock
+ * may fall meanwhile, so every other time it goes backwards. launch returns the seconds of one
+ * launch, which may be a number's first, or NAN for one that is out. Shows the progress. A Ctrl-C
+ * ends it: those that were launched count. all[] has those that are left, the fastest first.
+ * Returns how many they are. */
+int rank_by_halving(ranked *all, int count, int most,
+                    double (*launch)(void *context, int number, bool first), void *context);

@@ -1,4 +1,4 @@
-/* The harness's own GPU parts against plain C: operands, reference, check, guards, cuBLAS, clock.
+/* The harness's own GPU parts against plain C: operands, reference, check, guards, cuBLAS.
  * Without a GPU every case is skipped. */
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 
 #include "../../emulator/tests/test.h"
 #include "harness/elements.h"
-#include "harness/gpu/clocks.h"
 #include "harness/message.h"
 #include "harness/workload.h"
 
@@ -403,21 +402,6 @@ static void large_moves(void) {
     product_free(&p);
 }
 
-static void clock_is_plausible(void) {
-    enum { COUNT = 1 << 26 };
-    const recipe recipe = {.inputs = INPUTS_NORMAL, .seed = SEED, .row = 1, .spacing = 1};
-    const buffer buffer = buffer_create(COUNT * sizeof(uint16_t), true, "work");
-    clocks_clear(gpu.stream);
-    double ghz = clocks_mean_ghz(gpu.stream);
-    EXPECT(isnan(ghz), "without readings: %g GHz", ghz);
-    clocks_read(gpu.info.sms, CLOCK_BEFORE, gpu.stream);
-    operands_fill(buffer.payload, NUMBER_BF16, COUNT, &recipe, gpu.stream);
-    clocks_read(gpu.info.sms, CLOCK_AFTER, gpu.stream);
-    ghz = clocks_mean_ghz(gpu.stream);
-    EXPECT(ghz > 0.1 && ghz < 3, "%g GHz", ghz);
-    buffer_destroy(&buffer);
-}
-
 /* A case runs for the first so many steps of a list. */
 static const struct test_case {
     const char *name;
@@ -436,7 +420,6 @@ static const struct test_case {
     {"words that are moved, their reference, check and second opinions", moved_words, MOVES,
      MOVE_COUNT},
     {"more than 2^31 words", large_moves, MOVES, MOVE_COUNT},
-    {"the SM clock is plausible", clock_is_plausible, PRODUCTS, 1},
 };
 static const struct test_case *now;
 

@@ -245,7 +245,6 @@ static void quantiles(void) {
                "row %zu: %g (%g to %g)", i, s.median, s.low, s.high);
     }
     EXPECT(isnan(median(NULL, 0)), "nothing measured");
-    EXPECT(quantile(rows[0].values, 3, 0) == 1 && quantile(rows[0].values, 3, 1) == 5, "ends");
 }
 
 static void times(void) {

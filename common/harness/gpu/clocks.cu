@@ -11,8 +11,7 @@ constexpr unsigned long long GATE_LIMIT_NANOSECONDS = 5'000'000'000;
 constexpr unsigned int BETWEEN_LOOKS = 100; // nanoseconds
 
 constexpr int MOST_SMS = 1024; /* the numbers of the SMs need not be dense */
-constexpr int POINTS = 2;
-constexpr size_t READINGS_BYTES = sizeof(ulonglong2) * POINTS * MOST_SMS;
+enum { BEFORE, AFTER, POINTS };
 /* Blocks are spread over the SMs before any gets a second one; some more make up for an SM that
  * was slow to empty. */
 constexpr int BLOCKS_PER_SM = 8;
@@ -23,6 +22,8 @@ struct Flags {
     unsigned int opened;  /* gates with this number and those before it are open */
     unsigned int expired; /* 1: one has not waited */
 };
+
+__device__ ulonglong2 readings[POINTS][MOST_SMS]; /* {cycles, nanoseconds}; 0: none */
 
 /* The clock that all SMs share. (PTX ISA: Special Registers, %globaltimer.) */
 __device__ unsigned long long nanoseconds() {
@@ -48,105 +49,106 @@ __global__ void wait_for_opening(volatile Flags *flags, unsigned int number) {
     }
 }
 
-/* readings[SM] = {cycles, nanoseconds}. Of several blocks on one SM the last one stays; the pair
- * is one 16-byte store of one thread and therefore belongs together. */
-__global__ void __launch_bounds__(WARP) read_clocks(ulonglong2 *readings) {
+/* Of several blocks on one SM the last one's reading stays; the pair is one 16-byte store of one
+ * thread and therefore belongs together. */
+__global__ void __launch_bounds__(WARP) store_clocks(int point) {
     const unsigned int sm = sm_number();
     if (threadIdx.x == 0 && sm < MOST_SMS) {
         const unsigned long long time = nanoseconds();
         const unsigned long long cycles = (unsigned long long)clock64();
-        readings[sm] = make_ulonglong2(cycles, time);
+        readings[point][sm] = make_ulonglong2(cycles, time);
     }
 }
 
 struct Tools {
-    cudaEvent_t started, stopped;
-    volatile Flags *flags, *flags_on_device; /* the same */
-    ulonglong2 *readings;                    /* [POINTS][MOST_SMS] in GPU memory */
+    cudaEvent_t event[POINTS];
+    volatile Flags *flags;
 };
 
 unsigned int gates = 0; /* the number of the last gate */
 
-Tools make_tools() {
-    Tools made = {};
-    cuda_check(cudaEventCreate(&made.started), "making an event");
-    cuda_check(cudaEventCreate(&made.stopped), "making an event");
-    cuda_check(cudaHostAlloc((void **)&made.flags, sizeof(Flags), cudaHostAllocMapped),
-               "allocating a gate's flags");
-    cuda_check(cudaHostGetDevicePointer((void **)&made.flags_on_device, (void *)made.flags, 0),
-               "mapping a gate's flags");
-    cuda_check(cudaMalloc((void **)&made.readings, READINGS_BYTES),
-               "allocating %zu bytes of GPU memory for clock readings", READINGS_BYTES);
-    made.flags->opened = 0;
-    made.flags->expired = 0;
-    (void)atexit(gate_open); /* else the GPU would wait until the time limit */
-    return made;
-}
+void open_gate();
 
 /* Made at the first use of any, when no gate is closed, until the program ends. */
 const Tools &tools() {
-    static const Tools made = make_tools();
+    static const Tools made = [] {
+        Tools tools = {};
+        cuda_check(cudaEventCreate(&tools.event[BEFORE]), "making an event");
+        cuda_check(cudaEventCreate(&tools.event[AFTER]), "making an event");
+        cuda_check(cudaHostAlloc((void **)&tools.flags, sizeof(Flags), cudaHostAllocMapped),
+                   "allocating a gate's flags");
+        tools.flags->opened = 0;
+        tools.flags->expired = 0;
+        (void)atexit(open_gate); /* else the GPU would wait until the time limit */
+        return tools;
+    }();
     return made;
 }
 
+void open_gate() { tools().flags->opened = gates; }
+
 } // namespace
 
-void watch_start(struct CUstream_st *stream) {
-    cuda_check(cudaEventRecord(tools().started, stream), "recording an event");
-}
-
-void watch_stop(struct CUstream_st *stream) {
-    cuda_check(cudaEventRecord(tools().stopped, stream), "recording an event");
-}
-
-double watch_seconds(void) {
-    float milliseconds = 0;
-    cuda_check(cudaEventElapsedTime(&milliseconds, tools().started, tools().stopped),
-               "reading the time between two events");
-    return 1e-3 * (double)milliseconds;
-}
-
 void gate_close(struct CUstream_st *stream) {
-    wait_for_opening<<<1, 1, 0, stream>>>(tools().flags_on_device, ++gates);
+    wait_for_opening<<<1, 1, 0, stream>>>(tools().flags, ++gates);
     cuda_check(cudaGetLastError(), "launching the kernel that waits at the gate");
 }
 
-void gate_open(void) { tools().flags->opened = gates; }
-
-void gate_check(void) {
-    if (tools().flags->expired != 0) {
-        end_with(STATUS_FAILED,
-                 "the launches after the gate were not enqueued within %llu s: nothing was timed",
-                 GATE_LIMIT_NANOSECONDS / 1'000'000'000);
+static void read_clocks(int point, int sms, struct CUstream_st *stream) {
+    if (sms > 0) {
+        store_clocks<<<(unsigned int)(sms * BLOCKS_PER_SM), WARP, 0, stream>>>(point);
+        cuda_check(cudaGetLastError(), "launching the kernel that reads the SM clocks");
     }
 }
 
-void clocks_clear(struct CUstream_st *stream) {
-    cuda_check(cudaMemsetAsync(tools().readings, 0, READINGS_BYTES, stream),
-               "clearing the clock readings");
+void watch_start(int sms, struct CUstream_st *stream) {
+    read_clocks(BEFORE, sms, stream);
+    cuda_check(cudaEventRecord(tools().event[BEFORE], stream), "recording an event");
 }
 
-void clocks_read(int sms, enum clock_point point, struct CUstream_st *stream) {
-    ulonglong2 *readings = tools().readings + (point == CLOCK_BEFORE ? 0 : MOST_SMS);
-    read_clocks<<<(unsigned int)(sms * BLOCKS_PER_SM), WARP, 0, stream>>>(readings);
-    cuda_check(cudaGetLastError(), "launching the kernel that reads the SM clocks");
+void watch_stop(int sms, struct CUstream_st *stream) {
+    cuda_check(cudaEventRecord(tools().event[AFTER], stream), "recording an event");
+    read_clocks(AFTER, sms, stream);
 }
 
-double clocks_mean_ghz(struct CUstream_st *stream) {
-    static ulonglong2 readings[POINTS][MOST_SMS];
-    cuda_check(cudaMemcpyAsync(readings, tools().readings, sizeof readings, cudaMemcpyDeviceToHost,
-                               stream),
-               "copying the clock readings");
+/* Forgets the readings. */
+static double mean_ghz(struct CUstream_st *stream) {
+    static const ulonglong2 none[POINTS][MOST_SMS] = {};
+    static ulonglong2 found[POINTS][MOST_SMS];
+    cuda_check(
+        cudaMemcpyFromSymbolAsync(found, readings, sizeof found, 0, cudaMemcpyDeviceToHost, stream),
+        "copying the clock readings");
+    cuda_check(
+        cudaMemcpyToSymbolAsync(readings, none, sizeof none, 0, cudaMemcpyHostToDevice, stream),
+        "clearing the clock readings");
     cuda_check(cudaStreamSynchronize(stream), "reading the SM clocks");
     double sum = 0;
     int caught = 0;
     for (int sm = 0; sm < MOST_SMS; ++sm) {
-        const ulonglong2 before = readings[0][sm];
-        const ulonglong2 after = readings[1][sm];
+        const ulonglong2 before = found[BEFORE][sm];
+        const ulonglong2 after = found[AFTER][sm];
         if (before.y != 0 && after.y > before.y && after.x > before.x) {
             sum += (double)(after.x - before.x) / (double)(after.y - before.y);
             ++caught;
         }
     }
     return caught > 0 ? sum / caught : NAN;
+}
+
+double watch_seconds(struct CUstream_st *stream, const char *what, double *ghz) {
+    float milliseconds = 0;
+    open_gate();
+    cuda_check(cudaStreamSynchronize(stream), "running %s", what);
+    cuda_check(cudaGetLastError(), "running %s", what);
+    if (tools().flags->expired != 0) {
+        end_with(STATUS_FAILED,
+                 "the launches after the gate were not enqueued within %llu s: nothing was timed",
+                 GATE_LIMIT_NANOSECONDS / 1'000'000'000);
+    }
+    cuda_check(cudaEventElapsedTime(&milliseconds, tools().event[BEFORE], tools().event[AFTER]),
+               "reading the time between two events");
+    if (ghz != nullptr) {
+        *ghz = mean_ghz(stream);
+    }
+    return 1e-3 * (double)milliseconds;
 }

@@ -1,30 +1,149 @@
 /* What a GPU measures: times. */
+#include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/arithmetic.h"
+#include "harness/gpu/clocks.h"
 #include "harness/gpu/cublas.h"
 #include "harness/machine.h"
 #include "harness/message.h"
-#include "harness/timing.h"
 
 bool machine_traces(void) { return false; }
 void machine_launched(const char *order) { (void)order; }
 
+/* ---- the fastest of cuBLASLt's algorithms, found by timing them all: many are launched once, then
+ * the faster half once more, and so on; few are sampled once each, then the fastest few several
+ * times more, in turn. Those that cuBLASLt refuses when it launches them are left out. */
+
+/* One sample: idle before it, so that the previous one's heat does not slow it; and enough launches
+ * to take at least this long. */
+static const double PAUSE_SECONDS = 0.01;
+enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
+static const double LEAST_SECONDS = 0.5e-3;
+/* More are ranked first, by single launches; those that are left are sampled. Between two the chip
+ * idles for this many launches' time, so that power limits none of them more than another. */
+enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
+/* The fastest, if they are this close to the first, are sampled this often in all. */
+enum { FINALISTS = 8, SAMPLES = 5 };
+static const double CLOSE = 1.1;
+
+typedef struct search {
+    const workload *workload;
+    const contender *contender;
+    second_opinion *opinion; /* the contender's */
+    size_t launches;         /* so far, of all */
+    int ranked;              /* algorithms that were launched to rank them */
+} search;
+
+/* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
+static bool launch(search *search, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const size_t copy = search->launches++ % search->workload->copies;
+        const share *share = workload_share(search->workload, search->contender, copy);
+        const cublasStatus_t status = lt_launch(search->opinion, &share->problem);
+        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+            status == CUBLAS_STATUS_ARCH_MISMATCH) {
+            return false;
+        }
+        cublas_check(status, "running cuBLASLt");
+    }
+    return true;
+}
+
+/* Seconds per launch of what was launched once before; NAN if cuBLASLt refuses it. Gated: else the
+ * host's enqueueing time would decide for small products. */
+static double time_launches(search *search, size_t count) {
+    struct CUstream_st *stream = search->workload->device->stream;
+    gate_close(stream);
+    watch_start(0, stream);
+    const bool good = launch(search, count);
+    watch_stop(0, stream);
+    const double seconds = watch_seconds(stream, "cuBLASLt", NULL);
+    return good ? seconds / (double)count : NAN;
+}
+
+/* Seconds per launch of one algorithm; NAN if cuBLASLt refuses it. */
+static double sample(search *search, int number) {
+    search->opinion->chosen = number;
+    sleep_seconds(PAUSE_SECONDS);
+    const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
+    const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
+    return isfinite(first) ? time_launches(search, (size_t)wanted) : NAN;
+}
+
+/* Seconds of one more launch. The very first one loads the kernel and is not timed, since loading
+ * can wait for a gated stream; it takes so long that the chip idles anyway. */
+static double launch_ranked(void *context, int number, bool first) {
+    search *search = context;
+    search->opinion->chosen = number;
+    search->ranked += first;
+    const double seconds = !first || launch(search, 1) ? time_launches(search, 1) : NAN;
+    if (!first && isfinite(seconds)) {
+        sleep_seconds(IDLE_LAUNCHES * seconds);
+    }
+    return seconds;
+}
+
+/* Samples the first of the algorithms; all of them if there are not so many. Lists those that run,
+ * the fastest first. */
+static void sample_all(search *search, int most, heuristics *found) {
+    second_opinion *opinion = search->opinion;
+    const int count = most < opinion->count ? most : opinion->count;
+    ranked *all = allocate((size_t)count, sizeof *all);
+    for (int i = 0; i < count; ++i) {
+        all[i] = (ranked){.number = i, .seconds = INFINITY};
+    }
+    int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, search);
+    for (int i = 0; i < left; ++i) {
+        all[i].seconds = sample(search, all[i].number);
+    }
+    left = ranked_sort(all, left);
+    if (left == 0) {
+        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
+    }
+    found->timed = count > MOST_SAMPLED ? search->ranked : count;
+    found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
+    found->count = left < MOST_HEURISTICS ? left : MOST_HEURISTICS;
+    for (int i = 0; i < found->count; ++i) {
+        opinion->chosen = all[i].number;
+        found->tried[i] = lt_describe(opinion);
+        found->tried[i].seconds = all[i].seconds;
+    }
+    free(all);
+}
+
+/* The finalists of those that are listed: each is sampled some times more, in turn, and listed with
+ * its median. */
+static void sample_finalists(search *search, heuristics *found) {
+    double seconds[FINALISTS][SAMPLES];
+    heuristic *tried = found->tried;
+    int finalists = 0;
+    while (finalists < FINALISTS && finalists < found->count &&
+           tried[finalists].seconds <= CLOSE * tried[0].seconds) {
+        seconds[finalists][0] = tried[finalists].seconds;
+        ++finalists;
+    }
+    for (int i = finalists; i < SAMPLES * finalists; ++i) {
+        seconds[i % finalists][i / finalists] = sample(search, tried[i % finalists].number);
+    }
+    for (int i = 0; i < finalists; ++i) {
+        tried[i].seconds = median(seconds[i], SAMPLES);
+    }
+    found->finalists = finalists;
+}
+
 /* The fastest of the finalists is what is timed beside the step, if its output is right: that of
  * each is checked as every contender's. */
-static void choose_winner(const workload *workload, const contender *contender,
-                          const verification *verification, lt_matmul *matmul, heuristics *found) {
+static void choose_winner(search *search, const verification *verification, heuristics *found) {
     const heuristic *winner = NULL;
-    for (int i = 0; i < found->finalists; ++i) {
-        const heuristic *finalist = &found->tried[i];
-        lt_matmul_choose(matmul, finalist);
-        if (!verify_launch(workload, contender, verification)) {
-            message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong",
-                    finalist->number, finalist->name);
-        } else if (winner == NULL || finalist->seconds < winner->seconds) {
-            winner = finalist;
+    for (const heuristic *each = found->tried; each < found->tried + found->finalists; ++each) {
+        search->opinion->chosen = each->number;
+        if (!verify_launch(search->workload, search->contender, verification)) {
+            message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong", each->number,
+                    each->name);
+        } else if (winner == NULL || each->seconds < winner->seconds) {
+            winner = each;
         }
     }
     if (winner == NULL) {
@@ -32,7 +151,7 @@ static void choose_winner(const workload *workload, const contender *contender,
                  found->finalists);
     }
     found->winner = *winner;
-    lt_matmul_choose(matmul, winner);
+    search->opinion->chosen = winner->number;
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step. The search counts as what
@@ -40,21 +159,27 @@ static void choose_winner(const workload *workload, const contender *contender,
 static void choose_heuristic(const workload *workload, contender *contender,
                              const verification *verification, heuristics *found) {
     const options *o = workload->options;
+    const problem *problem = &workload_share(workload, contender, 0)->problem;
     const double begin = monotonic_seconds();
-    lt_matmul *matmul = cublas_matmul(contender->opinion);
-    const problem **problems = allocate(workload->copies, sizeof *problems);
-    for (size_t i = 0; i < workload->copies; ++i) {
-        problems[i] = &workload_share(workload, contender, i)->problem;
-    }
+    second_opinion *opinion = contender->opinion;
+    search search = {.workload = workload, .contender = contender, .opinion = opinion};
+    lt_take_shape(opinion, problem);
+    *found = (heuristics){.returned = opinion->heuristics};
     if (o->algorithm != NULL) {
-        lt_matmul_take(matmul, problems[0], o->algorithm, found);
+        lt_take(opinion, problem, o->algorithm);
+        cublas_check(lt_launch(opinion, problem), "running cuBLASLt");
+        found->winner = lt_describe(opinion);
         contender->before_seconds = NAN;
-    } else {
-        lt_matmul_search(matmul, problems, workload->copies, o->heuristics, o->enumerates, found);
-        choose_winner(workload, contender, verification, matmul, found);
-        contender->before_seconds += monotonic_seconds() - begin;
+        return;
     }
-    free(problems);
+    if (o->enumerates) {
+        lt_enumerate(opinion);
+        found->enumerated = opinion->count - opinion->heuristics;
+    }
+    sample_all(&search, o->enumerates ? MOST_ALGORITHMS : o->heuristics, found);
+    sample_finalists(&search, found);
+    choose_winner(&search, verification, found);
+    contender->before_seconds += monotonic_seconds() - begin;
 }
 
 /* Times, and checks what the timed launches wrote. */

@@ -1,9 +1,10 @@
 #include "harness/timing.h"
 
+#include <cuda_runtime_api.h>
 #include <math.h>
 
 #include "harness/gpu/clocks.h"
-#include "harness/gpu/meter.h"
+#include "harness/gpu/nvml.h"
 #include "harness/message.h"
 
 static const double BURST_LEAST_SECONDS = 0.5e-3;
@@ -12,18 +13,19 @@ static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
 /* Before the first sample of a process: the chip has been idle, and the driver's energy counter
  * follows the power with a delay. After one second it still reads low. */
 static const double SUSTAINED_FIRST_WARM_UP_SECONDS = 3.0;
-enum { CALIBRATION_LAUNCHES = 3 };
+/* Sustained launches are enqueued in chunks of about this long. Several are in flight, so that a
+ * slow reading of the counter never leaves the GPU idle. */
+static const double CHUNK_SECONDS = 0.03;
+enum { CHUNKS_IN_FLIGHT = 4, MOST_LAUNCHES_PER_CHUNK = 1000, CALIBRATION_LAUNCHES = 3 };
+static const double LOOK_SECONDS = 0.5e-3; /* between two readings of the counter */
 
 /* What all rounds share. */
 typedef struct session {
     workload *workload;
     timing *timing;
+    struct CUstream_st *stream;
     bool warm; /* a sustained sample has been taken */
 } session;
-
-static void wait_for(const session *session, const contender *contender) {
-    device_wait(session->workload->device, contender->title);
-}
 
 /* Enqueues launches, each on the next copy of the operands. */
 static void launch(const session *session, contender *contender, size_t count) {
@@ -34,35 +36,24 @@ static void launch(const session *session, contender *contender, size_t count) {
 
 /* The seconds per launch, for this many launches after a warm-up launch and, if gated, the gate.
  * The clocks are read outside the time, so that the readings cost no timed microsecond. */
-static double time_launches(const session *session, contender *contender, size_t launches,
-                            bool gated) {
-    struct CUstream_st *stream = session->workload->device->stream;
+static void time_launches(const session *session, contender *contender, size_t launches, bool gated,
+                          double result[MEASURES]) {
     const int sms = session->workload->device->info.sms;
     if (gated) {
-        gate_close(stream);
+        gate_close(session->stream);
     }
     launch(session, contender, 1);
-    clocks_read(sms, CLOCK_BEFORE, stream);
-    watch_start(stream);
+    watch_start(sms, session->stream);
     launch(session, contender, launches);
-    watch_stop(stream);
-    clocks_read(sms, CLOCK_AFTER, stream);
-    gate_open();
-    wait_for(session, contender);
-    if (gated) {
-        gate_check();
-    }
-    return watch_seconds() / (double)launches;
+    watch_stop(sms, session->stream);
+    const double seconds = watch_seconds(session->stream, contender->title, &result[CLOCK_GHZ]);
+    result[SECONDS] = seconds / (double)launches;
 }
 
 static void burst(session *session, contender *contender, double result[MEASURES]) {
-    struct CUstream_st *stream = session->workload->device->stream;
-    clocks_clear(stream);
-    wait_for(session, contender);
+    device_wait(session->workload->device, contender->title);
     sleep_seconds(1e-3 * IDLE_MS);
-    result[SECONDS] =
-        time_launches(session, contender, session->timing->launches, session->timing->gated);
-    result[CLOCK_GHZ] = clocks_mean_ghz(stream);
+    time_launches(session, contender, session->timing->launches, session->timing->gated, result);
 }
 
 /* The clock is not read: the kernel that reads it would make the stream busy. */
@@ -72,7 +63,7 @@ static void call(session *session, contender *contender, double result[MEASURES]
     for (int i = -1; i < CALLS_PER_ROUND; ++i) { /* the first one warms up */
         const double begin = monotonic_seconds();
         launch(session, contender, 1);
-        wait_for(session, contender);
+        device_wait(session->workload->device, contender->title);
         if (i >= 0) {
             seconds[i] = monotonic_seconds() - begin;
         }
@@ -80,33 +71,109 @@ static void call(session *session, contender *contender, double result[MEASURES]
     result[SECONDS] = median(seconds, CALLS_PER_ROUND);
 }
 
-/* What the meter keeps the GPU busy with. */
+/* ---- sustained: keeps the GPU busy, and watches the driver's energy counter */
+
+typedef struct reading {
+    double seconds, joules;
+} reading;
+
+/* The energy counter moves in steps, about every 100 ms. One is between the last reading before it
+ * and the first one after it. */
 typedef struct busy {
     const session *session;
     contender *contender;
+    cudaEvent_t done[CHUNKS_IN_FLIGHT]; /* of a chunk each, in turn */
+    size_t enqueued, finished;          /* chunks */
+    size_t chunk;                       /* launches in one */
+    reading last;                       /* of the counter */
+    reading begin, end;                 /* the first step that counts, and the last; 0: none yet */
 } busy;
 
-static void launch_busy(void *context) {
-    const busy *busy = context;
-    launch(busy->session, busy->contender, 1);
+/* Enqueues chunks until enough are in flight, reads the counter, and notes a step if it counts. */
+static void keep_busy(busy *busy, bool counts) {
+    while (busy->finished < busy->enqueued) {
+        const cudaError_t status = cudaEventQuery(busy->done[busy->finished % CHUNKS_IN_FLIGHT]);
+        if (status == cudaErrorNotReady) {
+            (void)cudaGetLastError(); /* no failure */
+            break;
+        }
+        cuda_check(status, "asking whether launches of %s are done", busy->contender->title);
+        ++busy->finished;
+    }
+    while (busy->enqueued - busy->finished < CHUNKS_IN_FLIGHT) {
+        launch(busy->session, busy->contender, busy->chunk);
+        cuda_check(
+            cudaEventRecord(busy->done[busy->enqueued++ % CHUNKS_IN_FLIGHT], busy->session->stream),
+            "recording an event");
+    }
+    const double joules = nvml_energy_joules();
+    const double now = monotonic_seconds();
+    if (counts && isfinite(joules) && joules != busy->last.joules) {
+        busy->end = (reading){(busy->last.seconds + now) / 2, joules};
+        busy->begin = busy->begin.seconds == 0 ? busy->end : busy->begin;
+    }
+    busy->last = (reading){now, joules};
+    sleep_seconds(LOOK_SECONDS);
+}
+
+static void keep_busy_for(busy *busy, double seconds, bool counts) {
+    const double until = monotonic_seconds() + seconds;
+    while (monotonic_seconds() < until) {
+        keep_busy(busy, counts);
+    }
+}
+
+/* The seconds that count. Between two points of the stream nothing but launches is enqueued; the
+ * steps of the counter are those between the first point and the last launch's being enqueued, when
+ * there is still work in flight. */
+static void time_busy(busy *busy, double result[MEASURES]) {
+    struct CUstream_st *stream = busy->session->stream;
+    contender *contender = busy->contender;
+    const int sms = busy->session->workload->device->info.sms;
+    double before[CLOCK_LIMITS];
+    watch_start(sms, stream);
+    const size_t first_launch = contender->launches;
+    const size_t chunks_before = busy->enqueued;
+    while (busy->finished < chunks_before) {
+        keep_busy(busy, false);
+    }
+    const double begun = monotonic_seconds();
+    for (int i = 0; i < CLOCK_LIMITS; ++i) {
+        before[i] = nvml_limited_seconds((enum clock_limit)i);
+    }
+    keep_busy_for(busy, SUSTAINED_SECONDS, true);
+    for (int i = 0; i < CLOCK_LIMITS; ++i) {
+        const double limited = nvml_limited_seconds((enum clock_limit)i) - before[i];
+        contender->limited[i] += limited / (monotonic_seconds() - begun);
+    }
+    watch_stop(sms, stream);
+    const double seconds = watch_seconds(stream, contender->title, &result[CLOCK_GHZ]);
+    result[SECONDS] = seconds / (double)(contender->launches - first_launch);
+    /* Less than two steps: 0 / 0, which is NAN. */
+    result[WATTS] =
+        (busy->end.joules - busy->begin.joules) / (busy->end.seconds - busy->begin.seconds);
+    result[JOULES] = result[WATTS] * result[SECONDS];
 }
 
 static void sustained(session *session, contender *contender, double result[MEASURES]) {
-    busy busy = {session, contender};
-    const metered_work work = {contender->title, launch_busy, &busy};
-    const metered metered =
-        meter(session->workload->device, &work,
-              session->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS,
-              SUSTAINED_SECONDS);
+    busy busy = {.session = session, .contender = contender};
+    for (int i = 0; i < CHUNKS_IN_FLIGHT; ++i) {
+        cuda_check(cudaEventCreateWithFlags(&busy.done[i], cudaEventDisableTiming),
+                   "making an event");
+    }
+    time_launches(session, contender, CALIBRATION_LAUNCHES, false, result);
+    const double wanted = ceil(CHUNK_SECONDS / result[SECONDS]);
+    busy.chunk = (size_t)fmin(fmax(wanted, 1), MOST_LAUNCHES_PER_CHUNK);
+    keep_busy_for(
+        &busy, session->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS, false);
+    time_busy(&busy, result);
     session->warm = true;
-    result[SECONDS] = metered.seconds;
-    result[CLOCK_GHZ] = metered.clock_ghz;
-    result[WATTS] = metered.watts;
-    result[JOULES] = result[WATTS] * metered.seconds;
-    for (int i = 0; i < CLOCK_LIMITS; ++i) {
-        contender->limited[i] += metered.limited[i];
+    for (int i = 0; i < CHUNKS_IN_FLIGHT; ++i) {
+        (void)cudaEventDestroy(busy.done[i]);
     }
 }
+
+/* ---- the rounds */
 
 /* How many launches a round of the burst protocol times: one number for all contenders, so that
  * none of them warms up over more launches; enough for the fastest to fill a certain time, within
@@ -116,29 +183,29 @@ static size_t burst_launches(const session *session) {
     double launches = BURST_LEAST_LAUNCHES;
     for (int who = 0; who < workload->contenders; ++who) {
         contender *contender = &workload->contender[who];
+        double result[MEASURES];
         workload_turn(contender, true);
-        (void)time_launches(session, contender, 1, false);
-        const double seconds =
-            time_launches(session, contender, CALIBRATION_LAUNCHES, session->timing->gated);
+        time_launches(session, contender, 1, false, result);
+        time_launches(session, contender, CALIBRATION_LAUNCHES, session->timing->gated, result);
         workload_turn(contender, false);
-        launches = fmax(launches, ceil(BURST_LEAST_SECONDS / seconds));
+        launches = fmax(launches, ceil(BURST_LEAST_SECONDS / result[SECONDS]));
     }
-    return launches > BURST_MOST_LAUNCHES ? BURST_MOST_LAUNCHES : (size_t)launches;
+    return (size_t)fmin(launches, BURST_MOST_LAUNCHES);
 }
 
 /* Times all contenders, beginning with the one whose turn it is. */
 static void run_round(session *session) {
+    static void (*const SAMPLE[])(struct session *, contender *, double *) = {
+        [PROTOCOL_BURST] = burst, [PROTOCOL_CALL] = call, [PROTOCOL_SUSTAINED] = sustained};
     const workload *workload = session->workload;
     const options *o = workload->options;
     const size_t round = session->timing->rounds;
-    for (size_t i = 0; i < (size_t)workload->contenders; ++i) {
-        contender *contender =
-            &workload->contender[(i + round + (size_t)o->turn) % (size_t)workload->contenders];
+    const size_t contenders = (size_t)workload->contenders;
+    for (size_t i = 0; i < contenders; ++i) {
+        contender *contender = &workload->contender[(i + round + (size_t)o->turn) % contenders];
         double result[MEASURES] = {NAN, NAN, NAN, NAN};
         workload_turn(contender, true);
-        (o->protocol == PROTOCOL_BURST  ? burst
-         : o->protocol == PROTOCOL_CALL ? call
-                                        : sustained)(session, contender, result);
+        SAMPLE[o->protocol](session, contender, result);
         workload_turn(contender, false);
         for (int measure = 0; measure < MEASURES; ++measure) {
             contender->of[measure][round] = result[measure];
@@ -150,7 +217,7 @@ static void run_round(session *session) {
 void timing_run(workload *workload, timing *timing) {
     const options *o = workload->options;
     const size_t rounds = (size_t)o->rounds;
-    session session = {workload, timing, false};
+    session session = {workload, timing, workload->device->stream, false};
     progress progress;
     timing->gated = o->protocol == PROTOCOL_BURST && !o->ungated;
     for (int i = 0; i < workload->contenders * MEASURES; ++i) {
