@@ -47,33 +47,30 @@ summary summarize(const double *values, size_t count) {
  * give a card's TFLOPS, SMs and boost clock. 8.9: Ada, RTX 4090, 330.3 of 128 SMs at 2.52
  * GHz. 12.0: RTX Blackwell, RTX 5090, 419 of 170 SMs at 2.407 GHz. fp32 sums halve that on GeForce
  * cards of 8.6 and later, not on all professional ones: there it is not known. */
-static const struct peak {
+static const struct {
     int compute_capability;
     double flop;
     bool sums_matter;
 } PEAKS[] = {
     {80, 2048, false}, {86, 1024, true}, {89, 1024, true}, {90, 4096, false}, {120, 1024, true}};
 
-double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums) {
-    for (size_t i = 0; i < sizeof PEAKS / sizeof *PEAKS; ++i) {
-        const struct peak *peak = &PEAKS[i];
-        if (peak->compute_capability == info->compute_capability) {
-            return !peak->sums_matter || fp16_sums         ? peak->flop
-                   : strstr(info->name, "GeForce") != NULL ? peak->flop / 2
-                                                           : NAN;
-        }
-    }
-    return NAN;
-}
-
-/* Of all SMs, for the contender's operands and sums; 8-bit operands are at twice the rate. */
-static double peak_flop_per_cycle(const workload *workload, const contender *contender) {
+/* Of all SMs in a cycle, with the contender's operands and sums; NAN if it is not known. Operands
+ * of 8 bits are at twice the rate. */
+static double peak_flop(const workload *workload, const contender *contender) {
     const arithmetic *arithmetic = &workload->arithmetic;
     const device_info *info = &workload->device->info;
     const bool fp16_sums = is_step(contender->role)
                                ? arithmetic->fp16_sums
                                : contender->role == CONTENDER_NARROW_SUMS && !arithmetic->scaled;
-    return info->sms * tensor_core_flop_per_cycle(info, fp16_sums) * (arithmetic->scaled ? 2 : 1);
+    for (size_t i = 0; i < sizeof PEAKS / sizeof *PEAKS; ++i) {
+        const double flop = info->sms * PEAKS[i].flop * (arithmetic->scaled ? 2 : 1);
+        if (PEAKS[i].compute_capability == info->compute_capability) {
+            return !PEAKS[i].sums_matter || fp16_sums      ? flop
+                   : strstr(info->name, "GeForce") != NULL ? flop / 2
+                                                           : NAN;
+        }
+    }
+    return NAN;
 }
 
 timing_summary timing_summarize(const workload *workload, const contender *contender,
@@ -83,7 +80,7 @@ timing_summary timing_summarize(const workload *workload, const contender *conte
     const bool has_share = !is_step(contender->role) || !workload->step->on_cuda_cores;
     const double work = arithmetic_work(&workload->arithmetic, o->m, o->n, o->k);
     const double peak = moves ? workload->device->info.memory_bytes_per_second
-                              : peak_flop_per_cycle(workload, contender) * 1e9; /* and GHz */
+                              : peak_flop(workload, contender) * 1e9; /* and GHz */
     double *found = allocate(3 * rounds, sizeof *found);
     double *const rates = found, *const shares = &found[rounds], *const ratios = &found[2 * rounds];
     timing_summary result;

@@ -78,10 +78,6 @@ typedef struct timing_summary {
 timing_summary timing_summarize(const workload *workload, const contender *contender,
                                 size_t rounds);
 
-/* Dense bf16 or fp16 floating-point operations per cycle and SM, with sums of that width; NAN if it
- * is not known. */
-double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums);
-
 /* ---- the fastest of thousands, when there is time for a launch or two of each */
 
 typedef struct ranked {

@@ -18,9 +18,9 @@ constexpr int BLOCKS_PER_SM = 8;
 constexpr int WARP = 32;
 
 /* In the host's memory, where the GPU can read and write them. */
-struct Flags {
-    unsigned int opened;  /* gates with this number and those before it are open */
-    unsigned int expired; /* 1: one has not waited */
+struct Gate {
+    bool opened;
+    bool expired; /* it has not waited */
 };
 
 __device__ ulonglong2 readings[POINTS][MOST_SMS]; /* {cycles, nanoseconds}; 0: none */
@@ -32,17 +32,11 @@ __device__ unsigned long long nanoseconds() {
     return time;
 }
 
-__device__ unsigned int sm_number() {
-    unsigned int number;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
-    return number;
-}
-
-__global__ void wait_for_opening(volatile Flags *flags, unsigned int number) {
+__global__ void wait_for_opening(volatile Gate *gate) {
     const unsigned long long begin = nanoseconds();
-    while (flags->opened < number) {
+    while (!gate->opened) {
         if (nanoseconds() - begin > GATE_LIMIT_NANOSECONDS) {
-            flags->expired = 1;
+            gate->expired = true;
             return;
         }
         __nanosleep(BETWEEN_LOOKS);
@@ -52,7 +46,8 @@ __global__ void wait_for_opening(volatile Flags *flags, unsigned int number) {
 /* Of several blocks on one SM the last one's reading stays; the pair is one 16-byte store of one
  * thread and therefore belongs together. */
 __global__ void __launch_bounds__(WARP) store_clocks(int point) {
-    const unsigned int sm = sm_number();
+    unsigned int sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     if (threadIdx.x == 0 && sm < MOST_SMS) {
         const unsigned long long time = nanoseconds();
         const unsigned long long cycles = (unsigned long long)clock64();
@@ -62,35 +57,30 @@ __global__ void __launch_bounds__(WARP) store_clocks(int point) {
 
 struct Tools {
     cudaEvent_t event[POINTS];
-    volatile Flags *flags;
+    volatile Gate *gate;
 };
-
-unsigned int gates = 0; /* the number of the last gate */
-
-void open_gate();
 
 /* Made at the first use of any, when no gate is closed, until the program ends. */
 const Tools &tools() {
     static const Tools made = [] {
-        Tools tools = {};
-        cuda_check(cudaEventCreate(&tools.event[BEFORE]), "making an event");
-        cuda_check(cudaEventCreate(&tools.event[AFTER]), "making an event");
-        cuda_check(cudaHostAlloc((void **)&tools.flags, sizeof(Flags), cudaHostAllocMapped),
+        Tools set = {};
+        cuda_check(cudaEventCreate(&set.event[BEFORE]), "making an event");
+        cuda_check(cudaEventCreate(&set.event[AFTER]), "making an event");
+        cuda_check(cudaHostAlloc((void **)&set.gate, sizeof(Gate), cudaHostAllocMapped),
                    "allocating a gate's flags");
-        tools.flags->opened = 0;
-        tools.flags->expired = 0;
-        (void)atexit(open_gate); /* else the GPU would wait until the time limit */
-        return tools;
+        set.gate->expired = false;
+        /* Else the GPU would wait until the time limit. */
+        (void)atexit([] { tools().gate->opened = true; });
+        return set;
     }();
     return made;
 }
 
-void open_gate() { tools().flags->opened = gates; }
-
 } // namespace
 
 void gate_close(struct CUstream_st *stream) {
-    wait_for_opening<<<1, 1, 0, stream>>>(tools().flags, ++gates);
+    tools().gate->opened = false;
+    wait_for_opening<<<1, 1, 0, stream>>>(tools().gate);
     cuda_check(cudaGetLastError(), "launching the kernel that waits at the gate");
 }
 
@@ -137,10 +127,10 @@ static double mean_ghz(struct CUstream_st *stream) {
 
 double watch_seconds(struct CUstream_st *stream, const char *what, double *ghz) {
     float milliseconds = 0;
-    open_gate();
+    tools().gate->opened = true;
     cuda_check(cudaStreamSynchronize(stream), "running %s", what);
     cuda_check(cudaGetLastError(), "running %s", what);
-    if (tools().flags->expired != 0) {
+    if (tools().gate->expired) {
         end_with(STATUS_FAILED,
                  "the launches after the gate were not enqueued within %llu s: nothing was timed",
                  GATE_LIMIT_NANOSECONDS / 1'000'000'000);

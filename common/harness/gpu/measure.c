@@ -113,43 +113,37 @@ static void sample_all(search *search, int most, heuristics *found) {
     free(all);
 }
 
-/* The finalists of those that are listed: each is sampled some times more, in turn, and listed with
- * its median. */
-static void sample_finalists(search *search, heuristics *found) {
+/* Samples the finalists of those that are listed some times more, in turn, and lists each with its
+ * median. The fastest is what is timed beside the step, if its output is right: that of each
+ * finalist is checked as every contender's. */
+static void choose_winner(search *search, const verification *verification, heuristics *found) {
     double seconds[FINALISTS][SAMPLES];
     heuristic *tried = found->tried;
-    int finalists = 0;
-    while (finalists < FINALISTS && finalists < found->count &&
-           tried[finalists].seconds <= CLOSE * tried[0].seconds) {
-        seconds[finalists][0] = tried[finalists].seconds;
-        ++finalists;
-    }
-    for (int i = finalists; i < SAMPLES * finalists; ++i) {
-        seconds[i % finalists][i / finalists] = sample(search, tried[i % finalists].number);
-    }
-    for (int i = 0; i < finalists; ++i) {
-        tried[i].seconds = median(seconds[i], SAMPLES);
-    }
-    found->finalists = finalists;
-}
-
-/* The fastest of the finalists is what is timed beside the step, if its output is right: that of
- * each is checked as every contender's. */
-static void choose_winner(search *search, const verification *verification, heuristics *found) {
     const heuristic *winner = NULL;
-    for (const heuristic *each = found->tried; each < found->tried + found->finalists; ++each) {
-        search->opinion->chosen = each->number;
+    int count = 0;
+    while (count < FINALISTS && count < found->count &&
+           tried[count].seconds <= CLOSE * tried[0].seconds) {
+        seconds[count][0] = tried[count].seconds;
+        ++count;
+    }
+    for (int i = count; i < SAMPLES * count; ++i) {
+        seconds[i % count][i / count] = sample(search, tried[i % count].number);
+    }
+    for (int i = 0; i < count; ++i) {
+        tried[i].seconds = median(seconds[i], SAMPLES);
+        search->opinion->chosen = tried[i].number;
         if (!verify_launch(search->workload, search->contender, verification)) {
-            message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong", each->number,
-                    each->name);
-        } else if (winner == NULL || each->seconds < winner->seconds) {
-            winner = each;
+            message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong",
+                    tried[i].number, tried[i].name);
+        } else if (winner == NULL || tried[i].seconds < winner->seconds) {
+            winner = &tried[i];
         }
     }
     if (winner == NULL) {
         end_with(STATUS_FAILED, "none of cuBLASLt's %d fastest algorithms computes the right D",
-                 found->finalists);
+                 count);
     }
+    found->finalists = count;
     found->winner = *winner;
     search->opinion->chosen = winner->number;
 }
@@ -177,7 +171,6 @@ static void choose_heuristic(const workload *workload, contender *contender,
         found->enumerated = opinion->count - opinion->heuristics;
     }
     sample_all(&search, o->enumerates ? MOST_ALGORITHMS : o->heuristics, found);
-    sample_finalists(&search, found);
     choose_winner(&search, verification, found);
     contender->before_seconds += monotonic_seconds() - begin;
 }

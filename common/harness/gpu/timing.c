@@ -19,16 +19,27 @@ static const double CHUNK_SECONDS = 0.03;
 enum { CHUNKS_IN_FLIGHT = 4, MOST_LAUNCHES_PER_CHUNK = 1000, CALIBRATION_LAUNCHES = 3 };
 static const double LOOK_SECONDS = 0.5e-3; /* between two readings of the counter */
 
-/* What all rounds share. */
+typedef struct reading {
+    double seconds, joules;
+} reading;
+
+/* The energy counter moves in steps, about every 100 ms. One is between the last reading before it
+ * and the first one after it. */
 typedef struct session {
     workload *workload;
     timing *timing;
     struct CUstream_st *stream;
-    bool warm; /* a sustained sample has been taken */
+    contender *contender;      /* whose turn it is */
+    double warm_up;            /* of the next sustained sample, in seconds */
+    size_t enqueued, finished; /* chunks */
+    size_t chunk;              /* launches in one */
+    reading last;              /* of the energy counter */
+    reading first_step, step;  /* that count; 0: none yet */
 } session;
 
 /* Enqueues launches, each on the next copy of the operands. */
-static void launch(const session *session, contender *contender, size_t count) {
+static void launch(session *session, size_t count) {
+    contender *contender = session->contender;
     for (size_t i = 0; i < count; ++i) {
         contender->launch(contender, contender->launches++ % session->workload->copies);
     }
@@ -36,34 +47,34 @@ static void launch(const session *session, contender *contender, size_t count) {
 
 /* The seconds per launch, for this many launches after a warm-up launch and, if gated, the gate.
  * The clocks are read outside the time, so that the readings cost no timed microsecond. */
-static void time_launches(const session *session, contender *contender, size_t launches, bool gated,
-                          double result[MEASURES]) {
+static void time_launches(session *session, size_t launches, bool gated, double result[MEASURES]) {
     const int sms = session->workload->device->info.sms;
+    const char *title = session->contender->title;
     if (gated) {
         gate_close(session->stream);
     }
-    launch(session, contender, 1);
+    launch(session, 1);
     watch_start(sms, session->stream);
-    launch(session, contender, launches);
+    launch(session, launches);
     watch_stop(sms, session->stream);
-    const double seconds = watch_seconds(session->stream, contender->title, &result[CLOCK_GHZ]);
+    const double seconds = watch_seconds(session->stream, title, &result[CLOCK_GHZ]);
     result[SECONDS] = seconds / (double)launches;
 }
 
-static void burst(session *session, contender *contender, double result[MEASURES]) {
-    device_wait(session->workload->device, contender->title);
+static void burst(session *session, double result[MEASURES]) {
+    device_wait(session->workload->device, session->contender->title);
     sleep_seconds(1e-3 * IDLE_MS);
-    time_launches(session, contender, session->timing->launches, session->timing->gated, result);
+    time_launches(session, session->timing->launches, session->timing->gated, result);
 }
 
 /* The clock is not read: the kernel that reads it would make the stream busy. */
-static void call(session *session, contender *contender, double result[MEASURES]) {
+static void call(session *session, double result[MEASURES]) {
     double seconds[CALLS_PER_ROUND];
     sleep_seconds(1e-3 * IDLE_MS);
     for (int i = -1; i < CALLS_PER_ROUND; ++i) { /* the first one warms up */
         const double begin = monotonic_seconds();
-        launch(session, contender, 1);
-        device_wait(session->workload->device, contender->title);
+        launch(session, 1);
+        device_wait(session->workload->device, session->contender->title);
         if (i >= 0) {
             seconds[i] = monotonic_seconds() - begin;
         }
@@ -73,104 +84,85 @@ static void call(session *session, contender *contender, double result[MEASURES]
 
 /* ---- sustained: keeps the GPU busy, and watches the driver's energy counter */
 
-typedef struct reading {
-    double seconds, joules;
-} reading;
-
-/* The energy counter moves in steps, about every 100 ms. One is between the last reading before it
- * and the first one after it. */
-typedef struct busy {
-    const session *session;
-    contender *contender;
-    cudaEvent_t done[CHUNKS_IN_FLIGHT]; /* of a chunk each, in turn */
-    size_t enqueued, finished;          /* chunks */
-    size_t chunk;                       /* launches in one */
-    reading last;                       /* of the counter */
-    reading begin, end;                 /* the first step that counts, and the last; 0: none yet */
-} busy;
+static cudaEvent_t done[CHUNKS_IN_FLIGHT]; /* of a chunk each, in turn; NULL until the first use */
 
 /* Enqueues chunks until enough are in flight, reads the counter, and notes a step if it counts. */
-static void keep_busy(busy *busy, bool counts) {
-    while (busy->finished < busy->enqueued) {
-        const cudaError_t status = cudaEventQuery(busy->done[busy->finished % CHUNKS_IN_FLIGHT]);
+static void keep_busy(session *session, bool counts) {
+    while (session->finished < session->enqueued) {
+        const cudaError_t status = cudaEventQuery(done[session->finished % CHUNKS_IN_FLIGHT]);
         if (status == cudaErrorNotReady) {
             (void)cudaGetLastError(); /* no failure */
             break;
         }
-        cuda_check(status, "asking whether launches of %s are done", busy->contender->title);
-        ++busy->finished;
+        cuda_check(status, "asking whether launches of %s are done", session->contender->title);
+        ++session->finished;
     }
-    while (busy->enqueued - busy->finished < CHUNKS_IN_FLIGHT) {
-        launch(busy->session, busy->contender, busy->chunk);
-        cuda_check(
-            cudaEventRecord(busy->done[busy->enqueued++ % CHUNKS_IN_FLIGHT], busy->session->stream),
-            "recording an event");
+    while (session->enqueued - session->finished < CHUNKS_IN_FLIGHT) {
+        launch(session, session->chunk);
+        cuda_check(cudaEventRecord(done[session->enqueued++ % CHUNKS_IN_FLIGHT], session->stream),
+                   "recording an event");
     }
     const double joules = nvml_energy_joules();
     const double now = monotonic_seconds();
-    if (counts && isfinite(joules) && joules != busy->last.joules) {
-        busy->end = (reading){(busy->last.seconds + now) / 2, joules};
-        busy->begin = busy->begin.seconds == 0 ? busy->end : busy->begin;
+    if (counts && isfinite(joules) && joules != session->last.joules) {
+        session->step = (reading){(session->last.seconds + now) / 2, joules};
+        if (session->first_step.seconds == 0) {
+            session->first_step = session->step;
+        }
     }
-    busy->last = (reading){now, joules};
+    session->last = (reading){now, joules};
     sleep_seconds(LOOK_SECONDS);
 }
 
-static void keep_busy_for(busy *busy, double seconds, bool counts) {
+static void keep_busy_for(session *session, double seconds, bool counts) {
     const double until = monotonic_seconds() + seconds;
     while (monotonic_seconds() < until) {
-        keep_busy(busy, counts);
+        keep_busy(session, counts);
     }
 }
 
-/* The seconds that count. Between two points of the stream nothing but launches is enqueued; the
- * steps of the counter are those between the first point and the last launch's being enqueued, when
- * there is still work in flight. */
-static void time_busy(busy *busy, double result[MEASURES]) {
-    struct CUstream_st *stream = busy->session->stream;
-    contender *contender = busy->contender;
-    const int sms = busy->session->workload->device->info.sms;
+/* After the warm-up, nothing but launches is enqueued between two points of the stream. The steps
+ * that count are those between the first point and the last launch's being enqueued, when there is
+ * still work in flight. */
+static void time_busy(session *session, double result[MEASURES]) {
+    contender *contender = session->contender;
+    const int sms = session->workload->device->info.sms;
     double before[CLOCK_LIMITS];
-    watch_start(sms, stream);
+    watch_start(sms, session->stream);
     const size_t first_launch = contender->launches;
-    const size_t chunks_before = busy->enqueued;
-    while (busy->finished < chunks_before) {
-        keep_busy(busy, false);
+    const size_t chunks_before = session->enqueued;
+    while (session->finished < chunks_before) {
+        keep_busy(session, false);
     }
     const double begun = monotonic_seconds();
     for (int i = 0; i < CLOCK_LIMITS; ++i) {
         before[i] = nvml_limited_seconds((enum clock_limit)i);
     }
-    keep_busy_for(busy, SUSTAINED_SECONDS, true);
+    keep_busy_for(session, SUSTAINED_SECONDS, true);
     for (int i = 0; i < CLOCK_LIMITS; ++i) {
         const double limited = nvml_limited_seconds((enum clock_limit)i) - before[i];
         contender->limited[i] += limited / (monotonic_seconds() - begun);
     }
-    watch_stop(sms, stream);
-    const double seconds = watch_seconds(stream, contender->title, &result[CLOCK_GHZ]);
+    watch_stop(sms, session->stream);
+    const double seconds = watch_seconds(session->stream, contender->title, &result[CLOCK_GHZ]);
     result[SECONDS] = seconds / (double)(contender->launches - first_launch);
-    /* Less than two steps: 0 / 0, which is NAN. */
-    result[WATTS] =
-        (busy->end.joules - busy->begin.joules) / (busy->end.seconds - busy->begin.seconds);
-    result[JOULES] = result[WATTS] * result[SECONDS];
 }
 
-static void sustained(session *session, contender *contender, double result[MEASURES]) {
-    busy busy = {.session = session, .contender = contender};
-    for (int i = 0; i < CHUNKS_IN_FLIGHT; ++i) {
-        cuda_check(cudaEventCreateWithFlags(&busy.done[i], cudaEventDisableTiming),
-                   "making an event");
+static void sustained(session *session, double result[MEASURES]) {
+    const reading *first = &session->first_step, *last = &session->step;
+    for (int i = 0; i < CHUNKS_IN_FLIGHT && done[i] == NULL; ++i) {
+        cuda_check(cudaEventCreateWithFlags(&done[i], cudaEventDisableTiming), "making an event");
     }
-    time_launches(session, contender, CALIBRATION_LAUNCHES, false, result);
+    time_launches(session, CALIBRATION_LAUNCHES, false, result);
     const double wanted = ceil(CHUNK_SECONDS / result[SECONDS]);
-    busy.chunk = (size_t)fmin(fmax(wanted, 1), MOST_LAUNCHES_PER_CHUNK);
-    keep_busy_for(
-        &busy, session->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS, false);
-    time_busy(&busy, result);
-    session->warm = true;
-    for (int i = 0; i < CHUNKS_IN_FLIGHT; ++i) {
-        (void)cudaEventDestroy(busy.done[i]);
-    }
+    session->chunk = (size_t)fmin(fmax(wanted, 1), MOST_LAUNCHES_PER_CHUNK);
+    session->first_step = session->step = (reading){0, 0};
+    keep_busy_for(session, session->warm_up, false);
+    session->warm_up = SUSTAINED_WARM_UP_SECONDS;
+    time_busy(session, result);
+    /* Of less than two steps: 0 / 0, which is NAN. */
+    result[WATTS] = (last->joules - first->joules) / (last->seconds - first->seconds);
+    result[JOULES] = result[WATTS] * result[SECONDS];
 }
 
 /* ---- the rounds */
@@ -178,16 +170,16 @@ static void sustained(session *session, contender *contender, double result[MEAS
 /* How many launches a round of the burst protocol times: one number for all contenders, so that
  * none of them warms up over more launches; enough for the fastest to fill a certain time, within
  * limits. Before that, everything that is launched after a gate is launched without one. */
-static size_t burst_launches(const session *session) {
+static size_t burst_launches(session *session) {
     const workload *workload = session->workload;
     double launches = BURST_LEAST_LAUNCHES;
     for (int who = 0; who < workload->contenders; ++who) {
-        contender *contender = &workload->contender[who];
         double result[MEASURES];
-        workload_turn(contender, true);
-        time_launches(session, contender, 1, false, result);
-        time_launches(session, contender, CALIBRATION_LAUNCHES, session->timing->gated, result);
-        workload_turn(contender, false);
+        session->contender = &workload->contender[who];
+        workload_turn(session->contender, true);
+        time_launches(session, 1, false, result);
+        time_launches(session, CALIBRATION_LAUNCHES, session->timing->gated, result);
+        workload_turn(session->contender, false);
         launches = fmax(launches, ceil(BURST_LEAST_SECONDS / result[SECONDS]));
     }
     return (size_t)fmin(launches, BURST_MOST_LAUNCHES);
@@ -195,7 +187,7 @@ static size_t burst_launches(const session *session) {
 
 /* Times all contenders, beginning with the one whose turn it is. */
 static void run_round(session *session) {
-    static void (*const SAMPLE[])(struct session *, contender *, double *) = {
+    static void (*const SAMPLE[])(struct session *, double *) = {
         [PROTOCOL_BURST] = burst, [PROTOCOL_CALL] = call, [PROTOCOL_SUSTAINED] = sustained};
     const workload *workload = session->workload;
     const options *o = workload->options;
@@ -205,7 +197,8 @@ static void run_round(session *session) {
         contender *contender = &workload->contender[(i + round + (size_t)o->turn) % contenders];
         double result[MEASURES] = {NAN, NAN, NAN, NAN};
         workload_turn(contender, true);
-        SAMPLE[o->protocol](session, contender, result);
+        session->contender = contender;
+        SAMPLE[o->protocol](session, result);
         workload_turn(contender, false);
         for (int measure = 0; measure < MEASURES; ++measure) {
             contender->of[measure][round] = result[measure];
@@ -217,7 +210,10 @@ static void run_round(session *session) {
 void timing_run(workload *workload, timing *timing) {
     const options *o = workload->options;
     const size_t rounds = (size_t)o->rounds;
-    session session = {workload, timing, workload->device->stream, false};
+    session session = {.workload = workload,
+                       .timing = timing,
+                       .stream = workload->device->stream,
+                       .warm_up = SUSTAINED_FIRST_WARM_UP_SECONDS};
     progress progress;
     timing->gated = o->protocol == PROTOCOL_BURST && !o->ungated;
     for (int i = 0; i < workload->contenders * MEASURES; ++i) {
