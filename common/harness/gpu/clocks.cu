@@ -129,7 +129,6 @@ double watch_seconds(struct CUstream_st *stream, const char *what, double *ghz) 
     float milliseconds = 0;
     tools().gate->opened = true;
     cuda_check(cudaStreamSynchronize(stream), "running %s", what);
-    cuda_check(cudaGetLastError(), "running %s", what);
     if (tools().gate->expired) {
         end_with(STATUS_FAILED,
                  "the launches after the gate were not enqueued within %llu s: nothing was timed",

@@ -106,19 +106,19 @@ void lt_take_shape(second_opinion *opinion, const problem *problem) {
 }
 
 cublasStatus_t lt_launch(second_opinion *opinion, const problem *problem) {
-    const float one = 1.0f;
-    const float zero = 0.0f;
     const bool scaled = opinion->step->computes == ADDMM_FP16;
+    const float alpha = scaled ? problem->alpha : 1;
+    const float beta = scaled ? problem->beta : 0;
     lt_take_shape(opinion, problem);
     if (opinion->count == 0) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     set_scales(opinion, problem);
-    return cublasLtMatmul(
-        opinion->lt, &opinion->operation, scaled ? &problem->alpha : &one, problem->b, &opinion->b,
-        problem->a, &opinion->a, scaled ? &problem->beta : &zero, scaled ? problem->c : problem->d,
-        &opinion->d, problem->d, &opinion->d, &opinion->algorithms[opinion->chosen],
-        opinion->workspace, LT_WORKSPACE_BYTES, opinion->stream);
+    return cublasLtMatmul(opinion->lt, &opinion->operation, &alpha, problem->b, &opinion->b,
+                          problem->a, &opinion->a, &beta, scaled ? problem->c : problem->d,
+                          &opinion->d, problem->d, &opinion->d,
+                          &opinion->algorithms[opinion->chosen], opinion->workspace,
+                          LT_WORKSPACE_BYTES, opinion->stream);
 }
 
 /* ---- its algorithms */
@@ -136,11 +136,12 @@ static const struct {
     cublasLtMatmulAlgoConfigAttributes_t attribute;
     size_t size;
     const char *const *names; /* of its values */
-} PART[PARTS] = {{"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t), lt_tiles},
-                 {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t), lt_stages},
-                 {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t), lt_clusters},
-                 {"option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t), NULL},
-                 {"split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(uint32_t), NULL}};
+} PART[PARTS] = {
+    {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t), lt_tiles},
+    {", stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t), lt_stages},
+    {", cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t), lt_clusters},
+    {", option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t), NULL},
+    {", split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(uint32_t), NULL}};
 
 /* In words: "tile 256x128, stages 64xAUTO, cluster 1x2x1, option 7, split-k 1". */
 heuristic lt_describe(const second_opinion *opinion) {
@@ -159,8 +160,8 @@ heuristic lt_describe(const second_opinion *opinion) {
                                                    PART[i].size, &written);
         snprintf(number, sizeof number, "%u", (unsigned)value);
         const bool named = names != NULL && value < LT_NAMES && names[value] != NULL;
-        used += (size_t)snprintf(described.name + used, sizeof described.name - used, "%s%s %s",
-                                 i == 0 ? "" : ", ", PART[i].name, named ? names[value] : number);
+        used += (size_t)snprintf(described.name + used, sizeof described.name - used, "%s %s",
+                                 PART[i].name, named ? names[value] : number);
     }
     return described;
 }
