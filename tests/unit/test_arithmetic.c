@@ -292,24 +292,23 @@ static void peaks(void) {
                          {"NVIDIA H200", 90, 4096, 4096},
                          {"NVIDIA B200", 100, 0, 0},
                          {"NVIDIA GeForce RTX 5090", 120, 1024, 512}};
-    static const options o = {.m = 1000, .n = 1000, .k = 500};
-    double second = 1, ghz = 1;
-    contender contender = {.role = CONTENDER_STEP, .of = {&second, &ghz, &second, &second}};
+    static const options o = {.m = 1000, .n = 1000, .k = 500}; /* 1e9 flop in 1e9 cycles */
+    double one = 1;
+    contender contender = {.role = CONTENDER_STEP, .of = {&one, &one, &one, &one}};
+    device gpu = {.info = {.sms = 1}};
+    workload workload = {.step = &half,
+                         .options = &o,
+                         .device = &gpu,
+                         .arithmetic = arithmetic_of(&half),
+                         .contenders = 1,
+                         .contender = &contender};
     for (size_t i = 0; i < 2 * sizeof ROWS_OF_PEAKS / sizeof *ROWS_OF_PEAKS; ++i) {
         const bool fp16_sums = i % 2 == 0;
         const double wanted =
             fp16_sums ? ROWS_OF_PEAKS[i / 2].fp16_sums : ROWS_OF_PEAKS[i / 2].fp32_sums;
-        const step step = {.computes = GEMM_FP16, .fp16_sums = fp16_sums};
-        device gpu = {
-            .info = {.compute_capability = ROWS_OF_PEAKS[i / 2].compute_capability, .sms = 1}};
+        workload.arithmetic.fp16_sums = fp16_sums;
+        gpu.info.compute_capability = ROWS_OF_PEAKS[i / 2].compute_capability;
         snprintf(gpu.info.name, sizeof gpu.info.name, "%s", ROWS_OF_PEAKS[i / 2].name);
-        const workload workload = {.step = &step,
-                                   .options = &o,
-                                   .device = &gpu,
-                                   .arithmetic = arithmetic_of(&step),
-                                   .contenders = 1,
-                                   .contender = &contender};
-        /* 1e9 flop in 1e9 cycles. */
         const double share = timing_summarize(&workload, &contender, 1).of[SHARE];
         EXPECT(wanted > 0 ? near(share, 1 / wanted) : isnan(share), "%s, %s sums: %g",
                gpu.info.name, fp16_sums ? "fp16" : "fp32", share);

@@ -8,15 +8,14 @@
 extern "C" {
 #endif
 
-/* Enqueues a gate: what is enqueued after it does not start before watch_seconds(), so that the
- * time between two later points contains no host enqueueing time. Until then nothing that waits for
- * the stream may be called, and no kernel launched for the first time: CUDA loads it then, which
- * may wait for the gate to end. (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.)
+/* Enqueues a gate: what is enqueued after it does not start before watch_seconds(), so the time
+ * contains no host enqueueing time. Until then nothing that waits for the stream may be called, and
+ * no kernel launched for the first time: CUDA loads it then, which may wait for the gate to end.
+ * (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.)
  *
  * It is a kernel that polls a flag in host memory. A CUDA graph would also do, but it would launch
  * the kernels in another way than a program does. An early launch (see dependent_launch.cuh) cannot
- * pass the gate, because the polling kernel never issues launch_dependents. The end of the program
- * opens it as well. */
+ * pass it, because it never issues launch_dependents. The end of the program opens it as well. */
 void gate_close(struct CUstream_st *stream);
 
 /* The points between which the time is taken. Before the first and after the second, and not in the
