@@ -2,44 +2,30 @@
 
 #include <inttypes.h>
 
-/* 786432 as "786.4 kB". */
-static const char *format_bytes(uint64_t bytes, char *text, size_t size) {
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+/* 786432 as "786.4 kB". The text lasts until the next call. */
+static const char *bytes_text(uint64_t bytes) {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    static char text[32];
     double value = (double)bytes;
     int unit = 0;
     for (; value >= 1000 && unit < 4; ++unit) {
         value /= 1000;
     }
-    snprintf(text, size, "%.4g %s", value, units[unit]);
+    snprintf(text, sizeof text, "%.4g %s", value, units[unit]);
     return text;
 }
 
-static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
 /* What was moved, by all that moved something: "3.1 MB by TMA in 40 loads, 2 kB by threads". */
-static void print_moved(FILE *out, const char *label, const emulator_counts *c, bool read) {
-    char tma[64];
-    char text[32];
-    const uint64_t count = read ? c->tma_loads : c->tma_stores;
-    const struct {
-        uint64_t bytes;
-        const char *how;
-    } parts[] = {{read ? c->tma_read_bytes : c->tma_written_bytes, tma},
-                 {read ? c->copied_bytes : 0, "cp.async"},
-                 {read ? c->global_read_bytes : c->global_written_bytes, "threads"}};
-    const char *between = "";
-    snprintf(tma, sizeof tma, "TMA in %" PRIu64 " %s%s", count, read ? "load" : "store",
-             plural(count));
-    fprintf(out, "%-11s", label);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        print_if(out, parts[i].bytes > 0, "%s%s by %s", between,
-                 format_bytes(parts[i].bytes, text, sizeof text), parts[i].how);
-        between = parts[i].bytes > 0 ? ", " : between;
-    }
-    print_if(out, *between == '\0', "nothing counted");
-    print_if(out, read && c->multicast_bytes > 0, "; multicast brought %s more to other CTAs",
-             format_bytes(c->multicast_bytes, text, sizeof text));
-    fputc('\n', out);
+static void print_moved(FILE *out, uint64_t by_tma, uint64_t instructions, const char *instruction,
+                        uint64_t copied, uint64_t by_threads) {
+    print_if(out, by_tma > 0, "%s by TMA in %" PRIu64 " %s%s", bytes_text(by_tma), instructions,
+             instruction, plural(instructions));
+    print_if(out, copied > 0, "%s%s by cp.async", by_tma > 0 ? ", " : "", bytes_text(copied));
+    print_if(out, by_threads > 0, "%s%s by threads", by_tma + copied > 0 ? ", " : "",
+             bytes_text(by_threads));
+    print_if(out, by_tma + copied + by_threads == 0, "nothing counted");
 }
 
 static uint64_t extra_wavefronts(const emulator_access_site *site) {
@@ -76,8 +62,14 @@ void emulation_print(FILE *out, const emulation *emulation) {
              plural(c->clusters));
     fprintf(out, ", %" PRIu64 " threads; counted under the policy %s\n", c->threads,
             emulation->order);
-    print_moved(out, "read", c, true);
-    print_moved(out, "written", c, false);
+    fputs("read       ", out);
+    print_moved(out, c->tma_read_bytes, c->tma_loads, "load", c->copied_bytes,
+                c->global_read_bytes);
+    print_if(out, c->multicast_bytes > 0, "; multicast brought %s more to other CTAs",
+             bytes_text(c->multicast_bytes));
+    fputs("\nwritten    ", out);
+    print_moved(out, c->tma_written_bytes, c->tma_stores, "store", 0, c->global_written_bytes);
+    fputc('\n', out);
     print_if(out, c->wgmmas + c->mmas == 0, "tensor     not used\n");
     print_if(out, c->wgmmas + c->mmas > 0,
              "tensor     %" PRIu64 " %s instructions, %" PRIu64 " multiply-adds\n",

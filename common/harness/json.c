@@ -1,5 +1,3 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "harness/json.h"
 
 #include <errno.h>
@@ -13,57 +11,6 @@
 #include <unistd.h>
 
 #include "harness/message.h"
-
-static int refuse(const char *path, const char *why, char *error, size_t size) {
-    snprintf(error, size, "cannot write '%s': %s", path, why);
-    return 1;
-}
-
-/* Where the text goes: to a temporary file, which then gets the path's name. A device or a pipe has
- * no temporary one. */
-typedef struct place {
-    char path[PATH_MAX], temporary[PATH_MAX + 16];
-} place;
-
-/* NULL with one sentence in error. */
-static FILE *open_place(place *place, const char *path, char *error, size_t size) {
-    struct stat status;
-    FILE *file = NULL;
-    const bool there = stat(path, &status) == 0;
-    place->temporary[0] = '\0';
-    if (there && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode))) {
-        file = fopen(path, "w");
-    } else if (there && !S_ISREG(status.st_mode)) {
-        refuse(path, S_ISDIR(status.st_mode) ? "it is a directory" : "it is no file to write to",
-               error, size);
-        return NULL;
-    } else {
-        /* A link stays: its target is replaced. */
-        if (!there || realpath(path, place->path) == NULL) {
-            snprintf(place->path, sizeof place->path, "%s", path);
-        }
-        snprintf(place->temporary, sizeof place->temporary, "%s.%d", place->path, (int)getpid());
-        file = fopen(place->temporary, "wx");
-    }
-    if (file == NULL) {
-        refuse(path, strerror(errno), error, size);
-    }
-    return file;
-}
-
-int json_writable(const char *path, char *error, size_t size) {
-    struct stat status;
-    place place;
-    if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
-        return 0; /* not opened: closing it would end its reader's input */
-    }
-    FILE *file = open_place(&place, path, error, size);
-    if (file != NULL) {
-        fclose(file);
-        unlink(place.temporary);
-    }
-    return file == NULL;
-}
 
 void json_begin(json *json) {
     *json = (struct json){.filled = false};
@@ -103,17 +50,13 @@ void json_close(json *json, char bracket) {
     json->filled = true;
 }
 
-void json_null(json *json, const char *key) {
-    write_key(json, key);
-    fputs("null", json->file);
-}
-
 void json_text(json *json, const char *key, const char *value) {
-    if (value != NULL && (key == NULL || *value != '\0')) {
+    if (value == NULL) {
+        write_key(json, key);
+        fputs("null", json->file);
+    } else if (*value != '\0') {
         write_key(json, key);
         write_text(json, value);
-    } else if (key == NULL) {
-        json_null(json, key);
     }
 }
 
@@ -122,7 +65,7 @@ void json_number(json *json, const char *key, double value, int digits) {
         write_key(json, key);
         fprintf(json->file, "%.*g", digits, value);
     } else if (key == NULL) {
-        json_null(json, key);
+        json_text(json, key, NULL);
     }
 }
 
@@ -152,23 +95,49 @@ void json_bool(json *json, const char *key, bool value) {
     }
 }
 
-int json_commit(json *json, const char *path, char *error, size_t size) {
-    place place;
+/* Opens a temporary file beside it, which then gets its name; a link, a device or a pipe itself. */
+static FILE *open_file(const char *path, char temporary[PATH_MAX]) {
+    struct stat status;
+    char suffix[16] = "";
+    if (lstat(path, &status) != 0 || S_ISREG(status.st_mode)) {
+        snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
+    }
+    snprintf(temporary, PATH_MAX, "%s%s", path, suffix);
+    return fopen(temporary, "w");
+}
+
+const char *json_commit(json *json, const char *path) {
+    char temporary[PATH_MAX];
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is only a failed write */
     fputs("}\n", json->file);
     if (fclose(json->file) != 0) {
         end_with(STATUS_FAILED, "no memory for what is to be written to '%s'", path);
     }
-    FILE *file = open_place(&place, path, error, size);
-    int failed = file == NULL;
-    if (file != NULL) {
-        failed = fwrite(json->text, 1, json->length, file) != json->length;
-        failed = fclose(file) != 0 || failed;
-        if (failed || (*place.temporary != '\0' && rename(place.temporary, place.path) != 0)) {
-            failed = refuse(path, strerror(errno), error, size);
-            unlink(place.temporary);
-        }
+    FILE *file = open_file(path, temporary);
+    const bool aside = strcmp(temporary, path) != 0;
+    bool written = file != NULL && fwrite(json->text, 1, json->length, file) == json->length;
+    written = file != NULL && fclose(file) == 0 && written;
+    written = written && (!aside || rename(temporary, path) == 0);
+    const char *why = written ? NULL : strerror(errno);
+    if (file != NULL && !written && aside) {
+        unlink(temporary);
     }
     free(json->text);
-    return failed;
+    return why;
+}
+
+const char *json_refusal(const char *path) {
+    struct stat status;
+    char temporary[PATH_MAX];
+    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        /* A pipe is not opened: closing it would end its reader's input. */
+        return S_ISDIR(status.st_mode) ? strerror(EISDIR) : NULL;
+    }
+    FILE *file = open_file(path, temporary);
+    if (file == NULL) {
+        return strerror(errno);
+    }
+    fclose(file);
+    unlink(temporary);
+    return NULL;
 }

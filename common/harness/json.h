@@ -1,5 +1,4 @@
-/* Writes one line of JSON, an object, to a file: whole or not at all. A device or a pipe is written
- * to directly. */
+/* Writes one line of JSON, an object, to a file: whole or not at all. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,10 +14,6 @@ typedef struct json {
     bool filled; /* a value has been written at this depth: the next one needs a comma */
 } json;
 
-/* Tries whether a file could be written at path, and leaves no file there. Returns 0, or non-zero
- * with one sentence in error. */
-int json_writable(const char *path, char *error, size_t size);
-
 /* Begins the line. Then come values, and json_commit(). */
 void json_begin(json *json);
 
@@ -27,16 +22,18 @@ void json_begin(json *json);
 void json_open(json *json, const char *key, char bracket);
 void json_close(json *json, char bracket);
 
-/* Values. A text (UTF-8) is escaped. In an object what is not known is left out: an empty text or
- * NULL, a number that is not finite; and so are what is false, and a count of 0. */
+/* Values. A text (UTF-8) is escaped; NULL is null. In an object what is not known is left out: an
+ * empty text, a number that is not finite; and so are what is false, and a count of 0. */
 void json_text(json *json, const char *key, const char *value);
 void json_number(json *json, const char *key, double value, int digits);
 void json_numbers(json *json, const char *key, const double *values, size_t count, int digits);
 void json_integer(json *json, const char *key, uint64_t value);
 void json_count(json *json, const char *key, uint64_t value);
-void json_null(json *json, const char *key);
 void json_bool(json *json, const char *key, bool value);
 
-/* Puts the line into the file at path. Returns 0, or non-zero with one sentence in error; then the
- * file at path is as before, and no other file is left. */
-int json_commit(json *json, const char *path, char *error, size_t size);
+/* Puts the line into the file at path, or returns why it cannot; then the file is as before, and no
+ * other file is left. A link, a device or a pipe is written to directly. */
+const char *json_commit(json *json, const char *path);
+
+/* Why no file could be written at path, or NULL. Leaves none there. */
+const char *json_refusal(const char *path);

@@ -17,40 +17,38 @@ static const char *message_start = "gemm-ladder";
 
 void message_prefix(const char *prefix) { message_start = prefix; }
 
-static void print_line(const char *format, va_list arguments, const char *end) {
+static void print_line(const char *format, va_list arguments) {
     fflush(stdout);
     fprintf(stderr, "%s: ", message_start);
     vfprintf(stderr, format, arguments);
-    fprintf(stderr, "%s\n", end);
+    fputc('\n', stderr);
 }
 
 void message(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments, "");
+    print_line(format, arguments);
     va_end(arguments);
 }
 
 void end_with(enum exit_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments, "");
+    print_line(format, arguments);
     va_end(arguments);
     exit(output_end(status));
 }
 
 void cuda_check(cudaError_t status, const char *format, ...) {
-    char end[256];
-    va_list arguments;
-    if (status == cudaSuccess) {
-        return;
+    if (status != cudaSuccess) {
+        char what[256];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(what, sizeof what, format, arguments);
+        va_end(arguments);
+        end_with(STATUS_FAILED, "%s failed: %s: %s", what, cudaGetErrorName(status),
+                 cudaGetErrorString(status));
     }
-    snprintf(end, sizeof end, " failed: %s: %s", cudaGetErrorName(status),
-             cudaGetErrorString(status));
-    va_start(arguments, format);
-    print_line(format, arguments, end);
-    va_end(arguments);
-    exit(output_end(STATUS_FAILED));
 }
 
 void *allocate(size_t count, size_t size) {
@@ -62,11 +60,10 @@ void *allocate(size_t count, size_t size) {
 }
 
 int output_end(int status) {
-    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return status;
     }
-    message("cannot write its output: %s", errno != 0 ? strerror(errno) : "a write has failed");
+    message("cannot write its output: %s", strerror(errno));
     return status == STATUS_VERIFIED ? STATUS_FAILED : status;
 }
 
@@ -77,34 +74,25 @@ double monotonic_seconds(void) {
 }
 
 void sleep_seconds(double seconds) {
-    const struct timespec time = {(time_t)seconds, (long)(1e9 * fmod(seconds, 1))};
-    (void)nanosleep(&time, NULL);
+    nanosleep(&(struct timespec){(time_t)seconds, (long)(1e9 * fmod(seconds, 1))}, NULL);
 }
 
 static volatile sig_atomic_t interrupt = 0;
-static struct sigaction before_interrupt;
+static void (*before_interrupt)(int);
 
 static void on_interrupt(int signal_number) {
-    (void)signal_number;
+    signal(signal_number, SIG_DFL);
     interrupt = 1;
 }
 
 void interrupt_catch(void) {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
     interrupt = 0;
-    if (sigaction(SIGINT, &action, &before_interrupt) != 0) {
-        end_with(STATUS_FAILED, "catching Ctrl-C failed: %s", strerror(errno));
-    }
+    before_interrupt = signal(SIGINT, on_interrupt);
 }
 
 bool interrupted(void) { return interrupt != 0; }
 
-void interrupt_release(void) { (void)sigaction(SIGINT, &before_interrupt, NULL); }
-
-static bool silent = false;
-
-void progress_silence(void) { silent = true; }
+void interrupt_release(void) { signal(SIGINT, before_interrupt); }
 
 void progress_begin(progress *progress, const char *what) {
     const double now = monotonic_seconds();
@@ -116,7 +104,7 @@ void progress_update(progress *progress, double fraction_done) {
     const double elapsed = now - progress->start;
     const double left = elapsed * (1 - fraction_done) / fraction_done;
     const bool terminal = isatty(STDERR_FILENO);
-    if (silent || fraction_done <= 0 || fraction_done >= 1) {
+    if (fraction_done <= 0 || fraction_done >= 1) {
         return;
     }
     if (terminal && now - progress->last_shown >= REDRAW_SECONDS) {

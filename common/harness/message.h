@@ -65,9 +65,6 @@ void progress_begin(progress *progress, const char *what);
 /* Shows how much of the phase is done, 0 to 1. Call it as often as you like: it prints rarely. */
 void progress_update(progress *progress, double fraction_done);
 
-/* From now on no phase is shown. */
-void progress_silence(void);
-
 /* Clears the line, if there is one; the next update draws it again. */
 void progress_hide(const progress *progress);
 

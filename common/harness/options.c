@@ -16,71 +16,72 @@ static const char ALL[] = "all";
 
 /* Names in the order of their enums. */
 static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
+static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "uniform", "integers", NULL};
 static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none", NULL};
 
 const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
 
 /* The kind of an option's value, which determines what it sets. */
-enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, ALGORITHM, FILE_NAME, FLAG };
+enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, INPUTS, PROTOCOL, POLICY, TEXT, FLAG };
 
 /* An option is one row. The help, the parser and the error messages use it. */
 typedef struct option {
     const char *name;
-    const char *argument; /* in the help; of a CHOICE its names */
+    const char *argument; /* in the help; NULL: its names */
     const char *help;     /* lines */
     enum kind kind;
-    size_t to;                /* its place in struct options */
-    unsigned needs;           /* bits: what the program must have */
-    int low, high;            /* of a NUMBER */
-    const char *const *names; /* of a CHOICE */
+    size_t to;      /* its place in struct options */
+    unsigned needs; /* bits: what the program must have */
+    int low, high;  /* of a number */
 } option;
 
 #define TO(member) offsetof(options, member)
-#define DIMENSION(member) TO(member), 0, 1, LARGEST_DIMENSION, NULL
 
 static const option OPTIONS[] = {
-    {"--size", "N", "m, n and, for products, k at once", SIZE, DIMENSION(m)},
-    {"--m", "M", "rows of A", NUMBER, DIMENSION(m)},
-    {"--n", "N", "rows of B; without a B, columns of A", NUMBER, DIMENSION(n)},
-    {"--k", "K", "columns of A and B", NUMBER, TO(k), HAS_K, 1, LARGEST_DIMENSION, NULL},
+    {"--size", "N", "m, n and, for products, k at once", SIZE, TO(m), 0, 1, LARGEST_DIMENSION},
+    {"--m", "M", "rows of A", NUMBER, TO(m), 0, 1, LARGEST_DIMENSION},
+    {"--n", "N", "rows of B; without a B, columns of A", NUMBER, TO(n), 0, 1, LARGEST_DIMENSION},
+    {"--k", "K", "columns of A and B", NUMBER, TO(k), HAS_K, 1, LARGEST_DIMENSION},
     {"--alpha", "X", "alpha in D = alpha * A * B^T + beta * C (default 1)", SCALAR, TO(alpha),
-     HAS_SCALARS, 0, 0, NULL},
-    {"--beta", "Y", "beta in it (default 1)", SCALAR, TO(beta), HAS_SCALARS, 0, 0, NULL},
-    {"--inputs", NULL, "how to draw the operands (default normal)", CHOICE, TO(inputs), 0, 0, 0,
-     INPUTS_NAMES},
+     HAS_SCALARS, 0, 0},
+    {"--beta", "Y", "beta in it (default 1)", SCALAR, TO(beta), HAS_SCALARS, 0, 0},
+    {"--inputs", NULL, "how to draw the operands (default normal)", INPUTS, TO(inputs), 0, 0, 0},
     {"--seed", "S", "seed of the inputs and of random policies (default 1)", SEED, TO(seed), 0, 0,
-     0, NULL},
-    {"--policy", "NAME", "the order in which copies and threads go on:\n", POLICY, TO(policy),
-     HAS_POLICIES, 0, 0, NULL},
-    {"--protocol", NULL, "how to time; none: do not time (default burst)", CHOICE, TO(protocol),
-     HAS_TIMES, 0, 0, PROTOCOL_NAMES},
+     0},
+    {"--policy", NULL,
+     "the order in which copies and threads go on; all: all\n"
+     "but random, and one random (default all)",
+     POLICY, TO(policy), HAS_POLICIES, 0, 0},
+    {"--protocol", NULL, "how to time; none: do not time (default burst)", PROTOCOL, TO(protocol),
+     HAS_TIMES, 0, 0},
     {"--rounds", "R", "timed rounds (default 10; sustained: 3)", NUMBER, TO(rounds), HAS_TIMES, 1,
-     MOST_ROUNDS, NULL},
+     MOST_ROUNDS},
     {"--turn", "T", "which contender begins: 0 the rung (default), 1 the next", NUMBER, TO(turn),
-     HAS_TIMES, 0, MOST_ROUNDS, NULL},
+     HAS_TIMES, 0, MOST_ROUNDS},
     {"--heuristics", "N|all",
      "time N of cuBLASLt's algorithms (at most 64), or all\n"
      "in every configuration; then time the fastest beside\nthe rung as well",
-     COUNT_OR_ALL, TO(heuristics), HAS_TIMES | HAS_CUBLASLT, 1, MOST_HEURISTICS, NULL},
-    {"--algorithm", "HEX", "time this algorithm beside the rung, as in --json", ALGORITHM,
-     TO(algorithm), HAS_TIMES | HAS_CUBLASLT, 0, 0, NULL},
+     COUNT_OR_ALL, TO(heuristics), HAS_TIMES | HAS_CUBLASLT, 1, MOST_HEURISTICS},
+    {"--algorithm", "HEX", "time this algorithm beside the rung, as in --json", TEXT, TO(algorithm),
+     HAS_TIMES | HAS_CUBLASLT, 0, 0},
     {"--kernel", "N|all",
      "take this kernel of those that the rung has, from 1;\nall: time each beside the rung's "
      "choice",
-     COUNT_OR_ALL, TO(kernel), HAS_KERNELS, 1, 0, NULL},
+     COUNT_OR_ALL, TO(kernel), HAS_KERNELS, 1, 0},
     {"--explain", "", "print the kernels that the rung would rather take, and\nwhy; run nothing",
-     FLAG, TO(explain), HAS_KERNELS, 0, 0, NULL},
+     FLAG, TO(explain), HAS_KERNELS, 0, 0},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
-     0, INT_MAX, NULL},
+     0, INT_MAX},
     {"--events", "E", "how many events of each warp to keep (default 8192)", NUMBER, TO(events),
-     HAS_TRACE, 1, MOST_EVENTS, NULL},
-    {"--device", "I", "which GPU (default 0)", NUMBER, TO(device), HAS_DEVICES, 0, INT_MAX, NULL},
-    {"--json", "FILE", "also write the result to FILE", FILE_NAME, TO(json), 0, 0, 0, NULL},
+     HAS_TRACE, 1, MOST_EVENTS},
+    {"--device", "I", "which GPU (default 0)", NUMBER, TO(device), HAS_DEVICES, 0, INT_MAX},
+    {"--json", "FILE", "also write the result to FILE", TEXT, TO(json), 0, 0, 0},
     {"--runs", "FILE",
      "one run for each line of FILE, instead: its options,\nwith tabs between; up to the first "
      "wrong result",
-     FILE_NAME, TO(runs), 0, 0, 0, NULL},
+     TEXT, TO(runs), 0, 0, 0},
+    {"--help", "", "this text", FLAG, TO(help), 0, 0, 0},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
@@ -99,39 +100,43 @@ static const struct lack {
     {HAS_SCALARS, "this rung takes no alpha and no beta"},
 };
 
-static bool is_word(const char *value, const char *word) {
-    return value != NULL && strcmp(value, word) == 0;
-}
+static bool is_all(const char *value) { return value != NULL && strcmp(value, ALL) == 0; }
 
 /* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
 static const char *refusal_of(const option_rules *rules, const option *option, const char *value) {
-    unsigned needs = option->needs;
-    if (option->names == PROTOCOL_NAMES && is_word(value, protocol_name(PROTOCOL_NONE))) {
-        needs = 0; /* every program can skip timing */
-    } else if (option->to == TO(kernel) && is_word(value, ALL)) {
-        needs |= HAS_TIMES;
-    } else if (option->names == INPUTS_NAMES && is_word(value, inputs_name(INPUTS_BITS)) &&
-               (rules->has & HAS_K) != 0) {
-        return "this rung multiplies, and arbitrary bits may be NaN";
-    }
+    const bool times = option->to == TO(kernel) && is_all(value);
+    const unsigned lacks = (option->needs | (times ? HAS_TIMES : 0)) & ~rules->has;
     for (size_t i = 0; i < sizeof LACKS / sizeof *LACKS; ++i) {
-        if ((needs & ~rules->has & LACKS[i].what) != 0) {
+        if ((lacks & LACKS[i].what) != 0) {
             return LACKS[i].why;
         }
     }
     return NULL;
 }
 
-/* "a or b or c" into text: the option's names that the program takes. */
+/* The names that the option takes, NULL after the last; NULL if it takes none. */
+static const char *const *names_of(const option_rules *rules, const option *option) {
+    switch (option->kind) {
+    case INPUTS: /* arbitrary bits may be NaN */
+        return (rules->has & HAS_K) != 0 ? INPUTS_OF_PRODUCTS : INPUTS_NAMES;
+    case PROTOCOL:
+        return PROTOCOL_NAMES;
+    case POLICY:
+        return rules->policies;
+    default:
+        return NULL;
+    }
+}
+
+/* "a or b or c" into text: those names. */
 static void list_names(const option_rules *rules, const option *option, const char *between,
                        char *text, size_t size) {
-    const char *const *names = option->kind == POLICY ? rules->policies : option->names;
     size_t used = 0;
-    for (size_t i = 0; names[i] != NULL; ++i) {
-        if (refusal_of(rules, option, names[i]) == NULL) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : between,
-                                     names[i]);
-        }
+    for (const char *const *name = names_of(rules, option); *name != NULL; ++name) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : between, *name);
+    }
+    if (option->kind == POLICY) {
+        snprintf(text + used, size - used, "%s%s", between, ALL);
     }
 }
 
@@ -151,24 +156,21 @@ static bool parse_scalar(const char *text, float *number) {
     return plain && *end == '\0' && isfinite(*number);
 }
 
-/* The number of the name in the list, or of the NULL after the last. */
-static unsigned find_name(const char *const *names, const char *text) {
-    unsigned index = 0;
-    while (names[index] != NULL && strcmp(text, names[index]) != 0) {
-        ++index;
-    }
-    return index;
-}
-
 /* Stores the value where the option says. False if it is not valid; then `must` says what it must
  * be. */
 static bool parse_value(const option_rules *rules, options *o, const option *option,
                         const char *value, char *must, size_t size) {
     void *to = (char *)o + option->to;
-    const bool all = is_word(value, ALL);
     const int high = option->to == TO(kernel) ? rules->kernels : option->high;
+    const char *const *names = names_of(rules, option);
+    const bool all = is_all(value) && option->kind == COUNT_OR_ALL;
     uint64_t number = 0;
-    bool good;
+    if (names != NULL) {
+        list_names(rules, option, " or ", must, size);
+        while (names[number] != NULL && strcmp(value, names[number]) != 0) {
+            ++number;
+        }
+    }
     switch (option->kind) {
     case SEED:
         snprintf(must, size, "a whole number from 0 to %" PRIu64, UINT64_MAX);
@@ -176,22 +178,15 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
     case SCALAR:
         snprintf(must, size, "a number such as -2.5");
         return parse_scalar(value, to);
-    case CHOICE:
-        list_names(rules, option, " or ", must, size);
-        *(unsigned *)to = find_name(option->names, value);
-        return option->names[*(unsigned *)to] != NULL;
+    case INPUTS:
+    case PROTOCOL:
+        *(unsigned *)to = (unsigned)number;
+        return names[number] != NULL;
     case POLICY:
-        list_names(rules, option, " or ", must, size);
-        snprintf(must + strlen(must), size - strlen(must), " or %s", ALL);
-        o->policy = all ? ALL : rules->policies[find_name(rules->policies, value)];
+        o->policy = is_all(value) ? ALL : names[number];
         return o->policy != NULL;
-    case ALGORITHM:
-        snprintf(must, size, "%d hexadecimal digits, as --json writes them", ALGORITHM_DIGITS);
-        o->algorithm = value;
-        return strlen(value) == ALGORITHM_DIGITS &&
-               strspn(value, "0123456789abcdef") == ALGORITHM_DIGITS;
-    case FILE_NAME:
-        snprintf(must, size, "the name of a file");
+    case TEXT:
+        snprintf(must, size, "a value");
         *(const char **)to = value;
         return *value != '\0' && strncmp(value, "--", 2) != 0;
     case FLAG:
@@ -206,8 +201,7 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         break;
     }
     snprintf(must, size, "a whole number from %d to %d", option->low, high);
-    good = (all && option->kind == COUNT_OR_ALL) ||
-           parse_number((uint64_t)option->low, (uint64_t)high, value, &number);
+    const bool good = all || parse_number((uint64_t)option->low, (uint64_t)high, value, &number);
     *(int *)to = all ? option->high : (int)number;
     if (option->kind == SIZE) {
         o->n = o->m;
@@ -249,7 +243,6 @@ static const option *parse_option(char **argv, int *i, const option_rules *rules
 
 int options_parse(int argc, char **argv, const option_rules *rules, options *o, char *error,
                   size_t size) {
-    bool size_given = false, dimension_given = false;
     *o = (options){.m = rules->m,
                    .n = rules->n,
                    .k = rules->k,
@@ -263,81 +256,58 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
                    .random_orders = 1,
                    .cta = MIDDLE_CTA,
                    .events = TRACED_EVENTS};
-    for (int i = 1; i < argc; ++i) {
-        if (strcmp(argv[i], "--help") == 0) {
-            o->help = true;
-            return 0;
-        }
+    for (int i = 1; i < argc && !o->help; ++i) {
         const option *option = parse_option(argv, &i, rules, o, error, size);
         if (option == NULL) {
             return 1;
         }
-        const bool is_shape = option->high == LARGEST_DIMENSION; /* and no other option is */
-        size_given = size_given || option->kind == SIZE;
-        dimension_given = dimension_given || (is_shape && option->kind != SIZE);
-        o->is_default = o->is_default && !is_shape && option->kind != POLICY;
+        /* Dimensions are the only ones with that limit. */
+        o->is_default =
+            o->is_default && option->high != LARGEST_DIMENSION && option->kind != POLICY;
     }
     if (o->rounds == 0) {
         o->rounds = o->protocol == PROTOCOL_SUSTAINED ? SUSTAINED_ROUNDS : BURST_ROUNDS;
     }
-    if (size_given && dimension_given) {
-        snprintf(error, size, "--size sets all dimensions: give either --size or %s",
-                 (rules->has & HAS_K) != 0 ? "--m, --n and --k" : "--m and --n");
-    } else if (o->heuristics > 0 && o->algorithm != NULL) {
-        snprintf(error, size,
-                 "--heuristics finds an algorithm, --algorithm names it: give only "
-                 "one of them");
-    } else {
-        return 0;
+    if (o->algorithm != NULL && strlen(o->algorithm) != ALGORITHM_DIGITS) {
+        snprintf(error, size, "--algorithm: must be %d digits, as --json writes them",
+                 ALGORITHM_DIGITS);
+        return 1;
     }
-    return 1;
-}
-
-static void print_option(FILE *out, const option *option, const option_rules *rules) {
-    enum { COLUMN = 36 };
-    const int shape[] = {rules->m, rules->n, rules->k};
-    char list[256] = "";
-    if (option->kind == CHOICE) {
-        list_names(rules, option, "|", list, sizeof list);
-    }
-    const int used =
-        fprintf(out, "  %s %s", option->name, option->argument != NULL ? option->argument : list);
-    fprintf(out, used < COLUMN ? "%*s" : "\n%*s", used < COLUMN ? COLUMN - used : COLUMN, "");
-    for (const char *c = option->help; *c != '\0'; ++c) {
-        fprintf(out, *c == '\n' ? "%c%*s" : "%c", *c, COLUMN, "");
-    }
-    if (option->kind == POLICY) {
-        list_names(rules, option, ", ", list, sizeof list);
-        fprintf(out, "%s,\n%*sor %s but random, one after the other (default %s)", list, COLUMN, "",
-                ALL, ALL);
-    } else if (option->kind == NUMBER && option->high == LARGEST_DIMENSION) {
-        fprintf(out, " (default %d)", shape[(option->to - TO(m)) / sizeof(int)]);
-    }
-    fputc('\n', out);
+    return 0;
 }
 
 void options_print_help(FILE *out, const step *step, const option_rules *rules) {
+    enum { COLUMN = 36 };
     char rule[SHAPE_RULE_SIZE];
     shape_rule(step, rule, sizeof rule);
     fprintf(out,
             "%s: %s\n\nRuns the rung%s, checks its result against an independent reference and %s."
-            "\nIt takes %s.\n\n",
+            "\nIt takes %s; by default m=%d n=%d",
             step->name, step->idea,
             (rules->has & HAS_POLICIES) != 0 ? " on the emulator, a CPU" : "",
             (rules->has & HAS_TRACE) != 0   ? "records what\nthe warps of one CTA do, and when"
             : (rules->has & HAS_TIMES) == 0 ? "counts\nwhat it moves and waits for"
             : (rules->has & HAS_K) != 0     ? "times it\nbeside cuBLAS"
                                             : "times it\nbeside a plain copy of the same bytes",
-            rule);
-    for (size_t i = 0; i < OPTION_COUNT; ++i) {
-        if (refusal_of(rules, &OPTIONS[i], NULL) == NULL) {
-            print_option(out, &OPTIONS[i], rules);
+            rule, rules->m, rules->n);
+    fprintf(out, (rules->has & HAS_K) != 0 ? " k=%d.\n\n" : ".\n\n", rules->k);
+    for (const option *option = OPTIONS; option < OPTIONS + OPTION_COUNT; ++option) {
+        char names[256] = "";
+        if (refusal_of(rules, option, NULL) != NULL) {
+            continue;
         }
+        if (option->argument == NULL) {
+            list_names(rules, option, "|", names, sizeof names);
+        }
+        const char *argument = option->argument != NULL ? option->argument : names;
+        const int used = fprintf(out, "  %s %s", option->name, argument);
+        fprintf(out, used < COLUMN ? "%*s" : "\n%*s", used < COLUMN ? COLUMN - used : COLUMN, "");
+        for (const char *c = option->help; *c != '\0'; ++c) {
+            fprintf(out, *c == '\n' ? "%c%*s" : "%c", *c, COLUMN, "");
+        }
+        fputc('\n', out);
     }
-    fputs("  --help                            this text\n"
-          "\n"
-          "Exit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
-          "shape;\n"
-          "77 this machine cannot run it.\n",
+    fputs("\nExit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
+          "shape;\n77 this machine cannot run it.\n",
           out);
 }

@@ -64,8 +64,8 @@ typedef struct options {
     bool help;
 } options;
 
-/* Reads the command line; of an option given twice the last applies. Returns 0, or non-zero with
- * one sentence about the first mistake in error. If --help is met, reading stops there. */
+/* Reads the command line; of options that set the same the last applies. Returns 0, or non-zero
+ * with one sentence about the first mistake in error. If --help is met, reading stops there. */
 int options_parse(int argc, char **argv, const option_rules *rules, options *options, char *error,
                   size_t size);
 

@@ -16,9 +16,8 @@ enum { SECONDS_DIGITS = 9, DIGITS = 7 };
 /* What is known of a timed contender beside its samples. A row has all of it; where it is printed
  * says the code below. */
 static const struct {
-    const char *key;
-    const char *format; /* of the printed value */
-    double scale;       /* by which it is printed */
+    const char *key, *format; /* of the printed value */
+    double scale;             /* by which it is printed */
 } FIELD[FIELDS] = {[SHARE] = {"share", "%.1f %%", 100},
                    [CLOCK_GHZ] = {"ghz", "%.3f GHz", 1},
                    [WATTS] = {"watts", "%.0f W", 1},
@@ -94,18 +93,18 @@ void report_print_setup(FILE *out, const report *report) {
     fflush(out);
 }
 
-/* What narrow sums lose: of the step beside those of whom it is compared with. */
-static void print_errors(FILE *out, const workload *workload) {
-    for (int who = 0; who < workload->contenders; ++who) {
-        const contender *contender = &workload->contender[who];
-        fprintf(out,
-                who == 0   ? "error      %s%.3g %% of D, root mean square"
-                : who == 1 ? "; %s %.3g %%"
-                           : ", %s %.3g %%",
-                who == 0 ? "" : contender->title,
-                100 * contender->verdicts[PHASE_TIMED].relative_error);
+/* The shapes that a default run has tried before. */
+static void print_trials(FILE *out, const report *report) {
+    for (size_t i = 0; i < report->trials; ++i) {
+        const options *o = &report->trial[i];
+        if (o->kernel <= 1) { /* the others have the same shape */
+            fprintf(out, "%s%d x %d",
+                    i == 0 ? "shapes     also right, in random orders too, at " : ", ", o->m, o->n);
+            print_if(out, o->k > 0, " x %d", o->k);
+            print_if(out, o->kernel == 1, " with each kernel");
+        }
     }
-    fputc('\n', out);
+    print_if(out, report->trials > 0, "\n");
 }
 
 static void print_right(FILE *out, const report *report) {
@@ -132,12 +131,16 @@ static void print_right(FILE *out, const report *report) {
             !verification->made[PHASE_AFTER_TIMING] ? ""
             : report->trace != NULL                 ? "; the traced launch is right"
                                                     : "; timed buffers checked again");
-    if (workload->arithmetic.scaled && verification->made[PHASE_TIMED]) {
-        print_errors(out, workload);
+    /* What narrow sums lose: of the step beside those of whom it is compared with. */
+    const bool narrow = workload->arithmetic.scaled && verification->made[PHASE_TIMED];
+    for (int who = 0; who < workload->contenders && narrow; ++who) {
+        const double error = 100 * workload->contender[who].verdicts[PHASE_TIMED].relative_error;
+        print_if(out, who == 0, "error      %.3g %% of D, root mean square", error);
+        print_if(out, who > 0, "; %s %.3g %%", workload->contender[who].title, error);
     }
+    print_if(out, narrow, "\n");
     print_if(out, verification->orders[0] != '\0', "policies   %s\n", verification->orders);
-    print_if(out, report->trials != NULL, "shapes     also right, in random orders too, at %s\n",
-             report->trials);
+    print_trials(out, report);
 }
 
 static void print_wrong(FILE *out, const report *report) {
@@ -146,13 +149,11 @@ static void print_wrong(FILE *out, const report *report) {
     for (int i = 0; i < PHASES * workload->contenders; ++i) {
         const int phase = i / workload->contenders, who = i % workload->contenders;
         const contender *contender = &workload->contender[who];
-        if (verification->made[phase] && !verdict_right(&contender->verdicts[phase])) {
-            char text[320];
-            verdict_format(&contender->verdicts[phase], text, sizeof text);
-            fprintf(out, "WRONG      %s%s%s%s\n", who == 0 ? "" : contender->title,
-                    who == 0 ? "" : " ", text,
-                    phase == PHASE_AFTER_TIMING ? " (after timing)" : "");
-        }
+        char text[320];
+        verdict_format(&contender->verdicts[phase], text, sizeof text);
+        print_if(out, verification->made[phase] && !verdict_right(&contender->verdicts[phase]),
+                 "WRONG      %s%s%s%s\n", who == 0 ? "" : contender->title, who == 0 ? "" : " ",
+                 text, phase == PHASE_AFTER_TIMING ? " (after timing)" : "");
     }
     print_if(out, verification->unlike[0] != '\0', "WRONG      %s\n", verification->unlike);
     print_if(out, !verification->guards_intact, "WRONG      %s\n", verification->guards_text);
@@ -175,8 +176,11 @@ static void print_time(FILE *out, const report *report, const contender *contend
             timing->rounds, timing->rounds == 1 ? "" : "s");
     print_if(out, protocol != PROTOCOL_SUSTAINED, " of %zu %s", timing->launches,
              protocol == PROTOCOL_CALL ? "calls" : "launches, burst");
-    fprintf(out, "%s%s)\n", protocol == PROTOCOL_SUSTAINED ? ", sustained" : "",
-            timing->interrupted ? ", interrupted" : "");
+    print_if(out, protocol == PROTOCOL_SUSTAINED, ", sustained");
+    print_if(out, protocol == PROTOCOL_CALL && contender->before_seconds > 0,
+             ", %.3g ms before the first", 1e3 * contender->before_seconds);
+    print_if(out, timing->interrupted, ", interrupted");
+    fputs(")\n", out);
     print_if(out, contender->role != CONTENDER_STEP, "ratio      %.3f of %s  (%.3f to %.3f)\n",
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
@@ -202,8 +206,8 @@ static void print_regret(FILE *out, const report *report) {
     double least = INFINITY;
     for (int who = 1; who < workload->contenders; ++who) {
         const contender *contender = &workload->contender[who];
+        const double seconds = median(contender->of[SECONDS], rounds);
         if (contender->role == CONTENDER_KERNEL) {
-            const double seconds = median(contender->of[SECONDS], rounds);
             best = seconds < least ? contender->title : best;
             least = fmin(least, seconds);
             ++kernels;
@@ -214,79 +218,40 @@ static void print_regret(FILE *out, const report *report) {
              kernels);
 }
 
-/* The values of two fields, with a comma between, as far as they are known; whether both are. */
-static bool print_fields(FILE *out, const timing_summary *times, enum measure first,
-                         enum measure second) {
-    const double values[] = {times->of[first], first == second ? NAN : times->of[second]};
-    print_if(out, isfinite(values[0]), FIELD[first].format, FIELD[first].scale * values[0]);
-    print_if(out, isfinite(values[0]) && isfinite(values[1]), ", ");
-    print_if(out, isfinite(values[1]), FIELD[second].format, FIELD[second].scale * values[1]);
-    return isfinite(values[0]);
+/* A value of a contender, or a dash if it is not known. */
+static void print_field(FILE *out, const timing_summary *times, enum measure field) {
+    print_if(out, isfinite(times->of[field]), FIELD[field].format,
+             FIELD[field].scale * times->of[field]);
+    print_if(out, !isfinite(times->of[field]), "-");
 }
 
-/* The same of the one that the step is compared with first, at the line's end. */
-static void print_peers(FILE *out, const report *report, const contender *peer, enum measure first,
-                        enum measure second) {
+/* Two values of the step, with words after each; then those of the one that it is compared with
+ * first: "power      700 W, 0.5 J per launch   (cuBLAS 690 W, 0.6 J)". */
+static void print_pair(FILE *out, const report *report, const char *label, enum measure first,
+                       const char *after_first, enum measure second, const char *after_second) {
+    const workload *workload = report->workload;
+    const timing_summary step = times_of(report, &workload->contender[0]);
+    const contender *peer =
+        workload_find(workload, workload->arithmetic.moves ? CONTENDER_COPY : CONTENDER_OTHER);
+    fputs(label, out);
+    print_field(out, &step, first);
+    fputs(after_first, out);
+    print_field(out, &step, second);
+    fputs(after_second, out);
     if (peer != NULL) {
         const timing_summary times = times_of(report, peer);
         fprintf(out, "   (%s ", peer->title);
-        print_fields(out, &times, first, second);
+        print_field(out, &times, first);
+        fputs(", ", out);
+        print_field(out, &times, second);
         fputc(')', out);
     }
     fputc('\n', out);
 }
 
-/* The share of the tensor cores' or the memory's peak. */
-static void print_share(FILE *out, const report *report, const contender *peer) {
-    const workload *workload = report->workload;
-    const timing_summary step = times_of(report, &workload->contender[0]);
-    const bool moves = workload->arithmetic.moves;
-    if (!moves && !isfinite(step.of[CLOCK_GHZ])) {
-        fputs("tensor     share and clock unknown\n", out);
-        return;
-    }
-    fputs(moves ? "memory     " : "tensor     ", out);
-    if (workload->step->on_cuda_cores) {
-        fputc('-', out);
-    } else if (!print_fields(out, &step, SHARE, SHARE)) {
-        fputs("peak unknown", out);
-    } else {
-        print_if(out, moves, " of %.0f GB/s, its peak by clock and bus width",
-                 1e-9 * workload->device->info.memory_bytes_per_second);
-        print_if(out, !moves, " of the tensor-core peak's cycles");
-    }
-    fputs("   clock ", out);
-    print_fields(out, &step, CLOCK_GHZ, CLOCK_GHZ);
-    print_peers(out, report, peer, SHARE, CLOCK_GHZ);
-}
-
-static void print_power(FILE *out, const report *report, const contender *peer) {
-    const timing_summary step = times_of(report, &report->workload->contender[0]);
-    fputs("power      ", out);
-    if (print_fields(out, &step, WATTS, JOULES)) {
-        fputs(report->workload->arithmetic.moves ? " per launch" : " per GEMM", out);
-        print_peers(out, report, peer, WATTS, JOULES);
-    } else {
-        fputs("unknown: the driver's energy counter cannot be read\n", out);
-    }
-}
-
-/* The time that each took before its first call. */
-static void print_before(FILE *out, const workload *workload, const contender *peer) {
-    const contender *best = workload_find(workload, CONTENDER_HEURISTIC);
-    fprintf(out, "before     prepare %.3g ms", 1e3 * workload->contender[0].before_seconds);
-    print_if(out, peer != NULL, "   (starting cuBLAS %.3g ms",
-             peer == NULL ? 0 : 1e3 * peer->before_seconds);
-    print_if(out, best != NULL && isfinite(best->before_seconds), ", cuBLASLt's search %.3g ms",
-             best == NULL ? 0 : 1e3 * best->before_seconds);
-    fputs(peer != NULL ? ")\n" : "\n", out);
-}
-
 static void print_timing(FILE *out, const report *report) {
     const workload *workload = report->workload;
     const enum protocol protocol = workload->options->protocol;
-    const bool moves = workload->arithmetic.moves;
-    const contender *peer = workload_find(workload, moves ? CONTENDER_COPY : CONTENDER_OTHER);
     for (int who = 0; who < workload->contenders; ++who) {
         const contender *contender = &workload->contender[who];
         if (contender->role != CONTENDER_KERNEL) {
@@ -297,13 +262,15 @@ static void print_timing(FILE *out, const report *report) {
         }
     }
     print_regret(out, report);
-    if (!moves && protocol == PROTOCOL_CALL) {
-        print_before(out, workload, peer);
-    } else {
-        print_share(out, report, peer);
+    if (workload->arithmetic.moves) {
+        print_pair(out, report, "memory     ", SHARE,
+                   " of the peak by clock and bus width   clock ", CLOCK_GHZ, "");
+    } else if (protocol != PROTOCOL_CALL) {
+        print_pair(out, report, "tensor     ", SHARE, " of the tensor-core peak's cycles   clock ",
+                   CLOCK_GHZ, "");
     }
     if (protocol == PROTOCOL_SUSTAINED) {
-        print_power(out, report, peer);
+        print_pair(out, report, "power      ", WATTS, ", ", JOULES, " per launch");
     }
 }
 
@@ -325,13 +292,12 @@ void report_print_measured(FILE *out, const report *report) {
 static void write_gpu(json *json, const device_info *gpu) {
     char capability[16];
     if (gpu->emulated) {
-        json_null(json, "gpu");
+        json_text(json, "gpu", NULL);
         return;
     }
     snprintf(capability, sizeof capability, "%d.%d", gpu->compute_capability / 10,
              gpu->compute_capability % 10);
-    const double limit = gpu->power_limit_watts;
-    const double usual = gpu->default_power_watts;
+    const bool limited = gpu->power_limit_watts < gpu->default_power_watts;
     json_open(json, "gpu", '{');
     json_text(json, "name", gpu->name);
     json_text(json, "card", gpu->card);
@@ -340,8 +306,8 @@ static void write_gpu(json *json, const device_info *gpu) {
     json_integer(json, "l2_bytes", gpu->l2_bytes);
     json_integer(json, "memory_bytes", gpu->memory_bytes);
     json_number(json, "memory_bytes_per_second", gpu->memory_bytes_per_second, SECONDS_DIGITS);
-    json_number(json, "power_limit_watts", limit, DIGITS);
-    json_number(json, "default_power_watts", limit < usual ? usual : NAN, DIGITS);
+    json_number(json, "power_limit_watts", gpu->power_limit_watts, DIGITS);
+    json_number(json, "default_power_watts", limited ? gpu->default_power_watts : NAN, DIGITS);
     json_bool(json, "draws", gpu->draws);
     json_bool(json, "under_windows", gpu->under_windows);
     json_text(json, "driver", gpu->driver);
@@ -358,11 +324,7 @@ static void write_context(json *json, const report *report) {
     json_open(json, "context", '{');
     write_gpu(json, &workload->device->info);
     json_text(json, "commit", gemm_ladder_commit);
-    if (timed) {
-        json_text(json, "protocol", protocol_name(o->protocol));
-    } else {
-        json_null(json, "protocol");
-    }
+    json_text(json, "protocol", timed ? protocol_name(o->protocol) : NULL);
     json_open(json, "problem", '{');
     json_text(json, "computation", arithmetic->name);
     json_integer(json, "m", (uint64_t)o->m);
@@ -377,16 +339,7 @@ static void write_context(json *json, const report *report) {
     json_close(json, '}');
 }
 
-/* Of a rung that chooses: the kernel that it takes, as --kernel names it. */
-static size_t kernel_of(const workload *workload) {
-    const options *o = workload->options;
-    const problem shape = {.m = o->m, .n = o->n, .k = o->k};
-    const bool chooses = o->kernel == 0 && workload->step->kernel_of != NULL;
-    return (size_t)(chooses ? workload->step->kernel_of(&shape) + 1 : o->kernel);
-}
-
-static void write_errors(json *json, const report *report) {
-    const workload *workload = report->workload;
+static void write_errors(json *json, const workload *workload) {
     json_open(json, "errors", '{');
     for (int who = 0; who < workload->contenders; ++who) {
         const contender *contender = &workload->contender[who];
@@ -480,37 +433,39 @@ static void write_timing(json *json, const report *report) {
     }
 }
 
-static void write_start(json *json, const report *report) {
+/* What a run is, whatever it measures. */
+static void write_run(json *json, const report *report) {
     const workload *workload = report->workload;
     const step *step = workload->step;
-    char date[32] = "";
-    char digest[32];
+    const options *o = workload->options;
+    const problem shape = {.m = o->m, .n = o->n, .k = o->k};
+    const bool chooses = o->kernel == 0 && step->kernel_of != NULL;
     const time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL) {
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char date[32] = "";
+    char digest[32] = "";
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    if (report->verification->digested) {
+        /* Hexadecimal: readers of JSON may take a number for a double. */
+        snprintf(digest, sizeof digest, "0x%016" PRIx64, report->verification->digest);
     }
-    /* As hexadecimal digits: readers of JSON may take a number for a double. */
-    snprintf(digest, sizeof digest, "0x%016" PRIx64, report->verification->digest);
     json_text(json, "step", step->name);
     json_text(json, "idea", step->idea);
-    json_text(json, "below", step->below);
+    json_text(json, "below", step->below != NULL ? step->below : "");
     json_text(json, "date", date);
     write_context(json, report);
-    json_count(json, "kernel", kernel_of(workload));
+    json_count(json, "kernel", (size_t)(chooses ? step->kernel_of(&shape) + 1 : o->kernel));
     json_bool(json, "fp16_sums", workload->arithmetic.fp16_sums);
     json_bool(json, "computes_nothing", step->computes_nothing);
     json_integer(json, "copies", workload->copies);
-    json_text(json, "digest", report->verification->digested ? digest : NULL);
+    json_text(json, "digest", digest);
+    write_errors(json, workload);
 }
 
 void report_write(const report *report, const char *path) {
     const device_info *gpu = &report->workload->device->info;
-    char error[512];
     json json;
     json_begin(&json);
-    write_start(&json, report);
-    write_errors(&json, report);
+    write_run(&json, report);
     if (report->timing != NULL) {
         write_timing(&json, report);
     }
@@ -532,7 +487,8 @@ void report_write(const report *report, const char *path) {
         trace_write(&json, report->trace);
         json_close(&json, '}');
     }
-    if (json_commit(&json, path, error, sizeof error) != 0) {
-        end_with(STATUS_FAILED, "--json: %s", error);
+    const char *why = json_commit(&json, path);
+    if (why != NULL) {
+        end_with(STATUS_FAILED, "--json: cannot write '%s': %s", path, why);
     }
 }

@@ -26,8 +26,9 @@ void emulation_write(json *json, const emulation *emulation);
 
 typedef struct report {
     const workload *workload;
-    const char *trials; /* the shapes that a default run has tried before; NULL: none */
     const verification *verification;
+    const options *trial; /* [trials], the shapes that a default run has tried before */
+    size_t trials;
     const timing *timing;       /* NULL if nothing was timed */
     const emulation *emulation; /* NULL on a GPU, or if something is wrong */
     const trace *trace;         /* NULL unless the program traces, or if something is wrong */

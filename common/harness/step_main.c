@@ -25,6 +25,7 @@ typedef struct program {
 /* Checks everything that must be right before a GPU is looked for. */
 static void check_request(const step *step, const options *o) {
     char error[ERROR_SIZE];
+    const char *why = o->json != NULL ? json_refusal(o->json) : NULL;
     if (arithmetic_of(step).name == NULL) {
         end_with(STATUS_USAGE, "computes something that this program cannot check (%d)",
                  (int)step->computes);
@@ -32,107 +33,92 @@ static void check_request(const step *step, const options *o) {
     if (shape_check(step, o->m, o->n, o->k, error, sizeof error) != 0) {
         end_with(STATUS_USAGE, "%s", error);
     }
-    if (o->json != NULL && json_writable(o->json, error, sizeof error) != 0) {
-        end_with(STATUS_USAGE, "--json: %s", error);
+    if (why != NULL) {
+        end_with(STATUS_USAGE, "--json: cannot write '%s': %s", o->json, why);
     }
 }
 
-/* A default run: its own shape, and trials at others. The emulator takes one processor: another
- * process takes every other trial, beside this one. */
-typedef struct shapes {
-    program *program;
-    options trial[MOST_TRIALS];
+/* The trials of a default run, at other shapes. The emulator takes one processor: another process
+ * makes every other trial, beside this one. */
+typedef struct trials {
+    options of[MOST_TRIALS];
     size_t count;
-    char text[MOST_TRIALS * 40 + 64]; /* the trials, for the report */
-    pid_t other;                      /* the process; not positive: there is none */
-    FILE *said[2];                    /* what it has printed on stdout and stderr */
-} shapes;
+    pid_t other;
+} trials;
 
-/* Checks the rung at one shape, and measures it unless it is a trial: then it has no shapes, and
+/* Checks the rung at one shape, and measures it unless it is a trial: then it has no trials, and
  * prints nothing unless it is wrong. True if all is right. */
-static bool run_shape(program *program, const options *o, const shapes *shapes);
+static bool run_shape(program *program, const options *o, const trials *trials);
 
 /* Every other trial, from that one on, up to the first that is wrong. */
-static bool run_trials(const shapes *shapes, size_t first) {
+static bool run_trials(program *program, const trials *trials, size_t first) {
     bool right = true;
-    for (size_t i = first; right && i < shapes->count; i += 2) {
-        right = run_shape(shapes->program, &shapes->trial[i], NULL);
+    for (size_t i = first; right && i < trials->count; i += 2) {
+        right = run_shape(program, &trials->of[i], NULL);
     }
     return right;
 }
 
-/* Begins the other process: what it prints is held back. It ends with this one, without atexit's
+/* Begins the other process, which prints nothing. It ends with this one, without atexit's
  * functions, which are for the end of the program. */
-static void start_other(shapes *shapes) {
-    shapes->said[0] = tmpfile();
-    shapes->said[1] = tmpfile();
+static void start_other(program *program, trials *trials) {
     fflush(stdout); /* or both processes would print what it holds */
-    shapes->other = shapes->said[0] == NULL || shapes->said[1] == NULL ? -1 : fork();
-    if (shapes->other == 0) {
+    trials->other = fork();
+    if (trials->other < 0) {
+        end_with(STATUS_FAILED, "cannot start another process: %s", strerror(errno));
+    }
+    if (trials->other == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(fileno(shapes->said[0]), STDOUT_FILENO);
-        dup2(fileno(shapes->said[1]), STDERR_FILENO);
-        progress_silence();
-        const bool right = run_trials(shapes, 1);
-        _exit(output_end(right ? STATUS_VERIFIED : STATUS_FAILED));
+        const bool silent =
+            freopen("/dev/null", "w", stdout) != NULL && freopen("/dev/null", "w", stderr) != NULL;
+        _exit(silent && run_trials(program, trials, 1) ? STATUS_VERIFIED : STATUS_FAILED);
     }
 }
 
-/* Waits for the other process and prints what it printed. Ends the program as it ended, unless all
- * was right. Its trials are made here if there is none. */
-static void end_other(const shapes *shapes) {
-    int status;
-    if (shapes->other < 0 && !run_trials(shapes, 1)) {
-        exit(output_end(STATUS_FAILED));
-    } else if (shapes->other < 0) {
-        return;
+/* Waits for the other process. Trials that it found wrong are made again here, to print why. */
+static bool end_other(program *program, const trials *trials) {
+    int status = 0;
+    if (trials->count == 0 ||
+        (waitpid(trials->other, &status, 0) == trials->other && status == STATUS_VERIFIED)) {
+        return true;
     }
-    if (waitpid(shapes->other, &status, 0) != shapes->other) {
-        end_with(STATUS_FAILED, "cannot wait for process %d", (int)shapes->other);
+    if (run_trials(program, trials, 1)) {
+        end_with(STATUS_FAILED, "the process that made trials has failed, by status 0x%x",
+                 (unsigned)status);
     }
-    for (int i = 0; i < 2; ++i) {
-        rewind(shapes->said[i]);
-        for (int c; (c = fgetc(shapes->said[i])) != EOF;) {
-            fputc(c, i == 0 ? stdout : stderr);
-        }
-        fclose(shapes->said[i]);
-    }
-    if (WIFSIGNALED(status)) {
-        raise(WTERMSIG(status));
-    } else if (WEXITSTATUS(status) != STATUS_VERIFIED) {
-        exit(output_end(WEXITSTATUS(status)));
-    }
+    return false;
 }
 
-static bool run_shape(program *program, const options *o, const shapes *shapes) {
+static bool run_shape(program *program, const options *o, const trials *trials) {
     workload workload;
     verification verification;
-    const bool is_trial = shapes == NULL;
-    const bool has_trials = !is_trial && shapes->count > 0;
     workload_open(&workload, program->step, &program->device, o);
-    report report = {.workload = &workload,
-                     .trials = has_trials ? shapes->text : NULL,
-                     .verification = &verification};
-    if (!is_trial && !has_trials) {
+    report report = {.workload = &workload, .verification = &verification};
+    if (trials != NULL) {
+        report.trial = trials->of;
+        report.trials = trials->count;
+    }
+    const bool prints_first = trials != NULL && trials->count == 0;
+    if (prints_first) {
         report_print_setup(stdout, &report);
     }
     verify_before_timing(&workload, &verification);
     bool right = verification_right(&verification, &workload);
-    if (has_trials && right) {
-        end_other(shapes);
+    if (trials != NULL && right && !end_other(program, trials)) {
+        return false;
     }
-    if (has_trials || (is_trial && !right)) {
+    if (!prints_first && (trials != NULL || !right)) {
         report_print_setup(stdout, &report);
     }
-    if (!is_trial && right) {
+    if (trials != NULL && right) {
         machine_measure(&workload, &verification, &report);
         right = verification_right(&verification, &workload);
     }
-    if (!is_trial || !right) {
+    if (trials != NULL || !right) {
         report_print_verification(stdout, &report);
     }
     report_print_measured(stdout, &report);
-    if (!is_trial && right && o->json != NULL) {
+    if (trials != NULL && right && o->json != NULL) {
         report_write(&report, o->json);
     }
     program->interrupted = report.timing != NULL && report.timing->interrupted;
@@ -140,31 +126,33 @@ static bool run_shape(program *program, const options *o, const shapes *shapes) 
     return right;
 }
 
-static void name_trials(shapes *shapes) {
-    size_t used = 0;
-    for (size_t i = 0; i < shapes->count; ++i) {
-        const options *trial = &shapes->trial[i];
-        char k[24] = "";
-        if (trial->kernel > 1) {
-            continue; /* the same shape */
-        }
-        snprintf(k, sizeof k, " x %d", trial->k);
-        used += (size_t)snprintf(shapes->text + used, sizeof shapes->text - used, "%s%d x %d%s%s",
-                                 i > 0 ? ", " : "", trial->m, trial->n, trial->k > 0 ? k : "",
-                                 trial->kernel == 1 ? " with each kernel" : "");
+/* Prints why the rung takes a kernel, or what each of its kernels is. */
+static bool explain(const step *step, const options *o) {
+    problem shape = {.m = o->m, .n = o->n, .k = o->k};
+    const int last = o->every_kernel ? step->kernels : o->kernel;
+    bool good = true;
+    for (shape.kernel = o->every_kernel ? 1 : last; good && shape.kernel <= last; ++shape.kernel) {
+        good = step->explain(&shape) == 0;
     }
+    return good;
 }
 
-/* What is found here comes first. */
-static bool run_shapes(program *program, const options *o) {
-    static shapes shapes; /* too large for the stack */
-    shapes = (struct shapes){.program = program};
-    shapes.count = machine_trials(program->step, program->device.info.sms, o, shapes.trial);
-    if (shapes.count > 0) {
-        name_trials(&shapes);
-        start_other(&shapes);
+/* The first run takes the machine. What trials find comes first. */
+static bool run(program *program, const options *o) {
+    trials trials = {.count = 0};
+    check_request(program->step, o);
+    if (!program->has_device) {
+        device_open(program->step, o->device, &program->device);
+        program->has_device = true;
     }
-    return run_trials(&shapes, 0) && run_shape(program, o, &shapes);
+    if (o->explain) {
+        return explain(program->step, o);
+    }
+    trials.count = machine_trials(program->step, program->device.info.sms, o, trials.of);
+    if (trials.count > 0) {
+        start_other(program, &trials);
+    }
+    return run_trials(program, &trials, 0) && run_shape(program, o, &trials);
 }
 
 /* where: "", or which line of --runs has these arguments. */
@@ -177,55 +165,8 @@ static options parse(const program *program, int argc, char **argv, const char *
     return options;
 }
 
-/* Prints why the rung takes a kernel, or what each of its kernels is. */
-static bool explain(const step *step, const options *o) {
-    problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = o->every_kernel ? 1 : o->kernel};
-    bool good = step->explain(&shape) == 0;
-    while (good && o->every_kernel && shape.kernel < step->kernels) {
-        ++shape.kernel;
-        good = step->explain(&shape) == 0;
-    }
-    return good;
-}
-
-/* The first run takes the machine. */
-static bool run(program *program, const options *o) {
-    check_request(program->step, o);
-    if (!program->has_device) {
-        device_open(program->step, o->device, &program->device);
-        program->has_device = true;
-    }
-    if (o->explain) {
-        return explain(program->step, o);
-    }
-    return run_shapes(program, o);
-}
-
-/* The options of a line of --runs, with tabs between them. Ends the program if it has none, or one
- * that is of no single run. */
-static options parse_line(const program *program, int number, char *line) {
-    char *argv[MOST_WORDS + 2] = {NULL};
-    char where[32];
-    int argc = 1;
-    snprintf(where, sizeof where, "--runs, line %d: ", number);
-    for (char *word = strtok(line, "\t\n"); word != NULL; word = strtok(NULL, "\t\n")) {
-        if (argc > MOST_WORDS) {
-            end_with(STATUS_USAGE, "%smore than %d words", where, MOST_WORDS);
-        }
-        argv[argc++] = word;
-    }
-    if (argc == 1) {
-        end_with(STATUS_USAGE, "%sno options", where);
-    }
-    const options options = parse(program, argc, argv, where);
-    if (options.help || options.runs != NULL) {
-        end_with(STATUS_USAGE, "%s%s belongs on the command line", where,
-                 options.help ? "--help" : "--runs");
-    }
-    return options;
-}
-
-/* A run for each line of the file, in one process: CUDA and cuBLAS start once. */
+/* A run for each line of the file, which has its options with tabs between, in one process: CUDA
+ * and cuBLAS start once. */
 static bool run_lines(program *program, const char *path) {
     char *line = NULL;
     size_t room = 0;
@@ -236,7 +177,18 @@ static bool run_lines(program *program, const char *path) {
     }
     for (int number = 1; right && !program->interrupted && getline(&line, &room, file) > 0;
          ++number) {
-        const options o = parse_line(program, number, line);
+        char *argv[MOST_WORDS + 2] = {NULL};
+        char where[32];
+        int argc = 1;
+        snprintf(where, sizeof where, "--runs, line %d: ", number);
+        for (char *word = strtok(line, "\t\n"); word != NULL && argc <= MOST_WORDS;
+             word = strtok(NULL, "\t\n")) {
+            argv[argc++] = word;
+        }
+        const options o = parse(program, argc, argv, where);
+        if (argc == 1 || argc > MOST_WORDS || o.help || o.runs != NULL) {
+            end_with(STATUS_USAGE, "%sthe options of one run, without --help and --runs", where);
+        }
         right = run(program, &o);
     }
     free(line);

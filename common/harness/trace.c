@@ -1,8 +1,7 @@
-#include "harness/trace.h"
-
 #include <inttypes.h>
 #include <stdbool.h>
-#include <string.h>
+
+#include "harness/report.h"
 
 /* In the order of enum trace_what. */
 static const char *const WHAT[TRACE_WHATS] = {
@@ -10,10 +9,12 @@ static const char *const WHAT[TRACE_WHATS] = {
     "multiply", "multiply wait", "store", "store commit", "store wait", "copy commit", "copy wait",
     "barrier",  "cluster",       "copy",  "read",         "write"};
 
-size_t trace_warps(const trace *trace) {
-    const size_t threads = (size_t)trace->block[0] * trace->block[1] * trace->block[2];
-    return (threads + 31) / 32;
-}
+static const char *const OPERATION[] = {[EMULATOR_LOAD] = "load",
+                                        [EMULATOR_MULTIPLY] = "multiply",
+                                        [EMULATOR_STORE_READ] = "store read",
+                                        [EMULATOR_STORE_WRITE] = "store write"};
+
+size_t trace_warps(const trace *trace) { return ((size_t)trace->block[0] + 31) / 32; }
 
 static size_t kept(const trace *trace, size_t warp) {
     const uint32_t events = trace->warp[warp].events;
@@ -36,12 +37,9 @@ void trace_print(FILE *out, const trace *trace) {
             trace->number, trace->ctas, written, warps, trace_warps(trace),
             trace->order != NULL ? ", under the policy " : "",
             trace->order != NULL ? trace->order : "");
-    if (lost > 0) {
-        fprintf(out,
-                "not kept   %zu events after the first %" PRIu32
-                " of a warp; --events keeps more\n",
-                lost, trace->capacity);
-    }
+    print_if(out, lost > 0,
+             "not kept   %zu events after the first %" PRIu32 " of a warp; --events keeps more\n",
+             lost, trace->capacity);
 }
 
 /* Times are the low 32 bits of a clock that may have wrapped around: differences are right. */
@@ -60,11 +58,12 @@ static uint32_t earliest(const trace *trace) {
     return first;
 }
 
-/* A field of a record, which is written as a list with one number for each record. */
+/* A member of a record, which is written as a list with one value for each record. */
 typedef struct column {
     const char *key;
-    size_t offset; /* of a uint32_t */
-    bool is_time;  /* then it is counted from the earliest one */
+    size_t offset;                     /* of a uint32_t, or a bool */
+    enum { NUMBER, TIME, IS_SO } kind; /* a time counts from the earliest */
+    const char *const *names;          /* then the number is that of one */
 } column;
 
 static void write_columns(json *json, const column *columns, const void *records, size_t length,
@@ -72,63 +71,56 @@ static void write_columns(json *json, const column *columns, const void *records
     for (const column *column = columns; column->key != NULL; ++column) {
         json_open(json, column->key, '[');
         for (size_t i = 0; i < length; ++i) {
-            uint32_t word;
-            memcpy(&word, (const char *)records + i * stride + column->offset, sizeof word);
-            json_integer(json, NULL, (uint32_t)(word - (column->is_time ? first : 0)));
+            const void *at = (const char *)records + i * stride + column->offset;
+            if (column->kind == IS_SO) {
+                json_bool(json, NULL, *(const bool *)at);
+            } else if (column->names != NULL) {
+                json_text(json, NULL, column->names[*(const uint32_t *)at]);
+            } else {
+                const uint32_t from = column->kind == TIME ? first : 0;
+                json_integer(json, NULL, *(const uint32_t *)at - from);
+            }
         }
         json_close(json, ']');
     }
 }
 
 static void write_warp(json *json, const trace *trace, size_t number, uint32_t first) {
-    static const column COLUMNS[] = {{"begin", offsetof(trace_event, begin), true},
-                                     {"end", offsetof(trace_event, end), true},
-                                     {"line", offsetof(trace_event, line), false},
-                                     {"address", offsetof(trace_event, address), false},
-                                     {"other", offsetof(trace_event, other), false},
-                                     {"value", offsetof(trace_event, value), false},
-                                     {"extra", offsetof(trace_event, extra), false},
-                                     {NULL, 0, false}};
-    const trace_event *events = events_of(trace, number);
+    static const column COLUMNS[] = {{"what", offsetof(trace_event, what), NUMBER, WHAT},
+                                     {"begin", offsetof(trace_event, begin), TIME, NULL},
+                                     {"end", offsetof(trace_event, end), TIME, NULL},
+                                     {"line", offsetof(trace_event, line), NUMBER, NULL},
+                                     {"address", offsetof(trace_event, address), NUMBER, NULL},
+                                     {"other", offsetof(trace_event, other), NUMBER, NULL},
+                                     {"value", offsetof(trace_event, value), NUMBER, NULL},
+                                     {"extra", offsetof(trace_event, extra), NUMBER, NULL},
+                                     {NULL, 0, NUMBER, NULL}};
     const size_t count = kept(trace, number);
     json_open(json, NULL, '{');
     json_integer(json, "warp", number);
     json_integer(json, "not_kept", trace->warp[number].events - count);
-    json_open(json, "what", '[');
-    for (size_t i = 0; i < count; ++i) {
-        json_text(json, NULL, events[i].what < TRACE_WHATS ? WHAT[events[i].what] : NULL);
-    }
-    json_close(json, ']');
-    write_columns(json, COLUMNS, events, count, sizeof *events, first);
+    write_columns(json, COLUMNS, events_of(trace, number), count, sizeof(trace_event), first);
     json_close(json, '}');
 }
 
 static void write_operations(json *json, const trace *trace, uint32_t first) {
-    static const column COLUMNS[] = {{"warp", offsetof(trace_operation, warp), false},
-                                     {"started", offsetof(trace_operation, started), true},
-                                     {"happened", offsetof(trace_operation, happened), true},
-                                     {"tile", offsetof(trace_operation, tile), false},
-                                     {"barrier", offsetof(trace_operation, barrier), false},
-                                     {NULL, 0, false}};
-    const trace_operation *all = trace->operation;
+    static const column COLUMNS[] = {
+        {"kind", offsetof(emulator_operation, kind), NUMBER, OPERATION},
+        {"own", offsetof(emulator_operation, is_own), IS_SO, NULL},
+        {"warp", offsetof(emulator_operation, warp), NUMBER, NULL},
+        {"started", offsetof(emulator_operation, started), TIME, NULL},
+        {"happened", offsetof(emulator_operation, happened), TIME, NULL},
+        {"tile", offsetof(emulator_operation, tile), NUMBER, NULL},
+        {"barrier", offsetof(emulator_operation, barrier), NUMBER, NULL},
+        {NULL, 0, NUMBER, NULL}};
     json_open(json, "operations", '{');
-    json_open(json, "kind", '[');
-    for (size_t i = 0; i < trace->operations; ++i) {
-        json_text(json, NULL, all[i].kind);
-    }
-    json_close(json, ']');
-    json_open(json, "own", '[');
-    for (size_t i = 0; i < trace->operations; ++i) {
-        json_bool(json, NULL, all[i].is_own);
-    }
-    json_close(json, ']');
-    write_columns(json, COLUMNS, all, trace->operations, sizeof *all, first);
+    write_columns(json, COLUMNS, trace->operation, trace->operations, sizeof *trace->operation,
+                  first);
     json_close(json, '}');
 }
 
 static void write_three(json *json, const char *key, const uint32_t *three) {
-    const double values[] = {three[0], three[1], three[2]};
-    json_numbers(json, key, values, 3, 10);
+    json_numbers(json, key, (const double[]){three[0], three[1], three[2]}, 3, 10);
 }
 
 /* How long the warp with the most readings took by both clocks, from which follows the mean clock;
@@ -148,7 +140,7 @@ static void write_clocks(json *json, const trace *trace) {
 void trace_write(json *json, const trace *trace) {
     const uint32_t first = earliest(trace);
     json_text(json, "time_unit", trace->time_unit);
-    json_text(json, "policy", trace->order);
+    json_text(json, "policy", trace->order != NULL ? trace->order : "");
     write_three(json, "grid", trace->grid);
     write_three(json, "block", trace->block);
     write_three(json, "block_index", trace->cta);

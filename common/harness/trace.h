@@ -6,19 +6,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "emulator/emulator.h"
 #include "harness/json.h"
 #include "trace/events.h"
 
 enum { TRACE_MOST_WARPS = 32 };
-
-/* An asynchronous operation, as the emulator reports it; unknown on a GPU. */
-typedef struct trace_operation {
-    const char *kind; /* "load", "multiply", "store read", "store write" */
-    bool is_own;      /* the CTA's own threads started it: a peer's loads come here by multicast */
-    int warp;         /* of the thread that started it */
-    uint32_t started, happened;
-    uint32_t tile, barrier; /* shared addresses; 0 if there is none */
-} trace_operation;
 
 typedef struct trace {
     const char *time_unit; /* of all times: "SM cycles" or "emulated steps" */
@@ -32,7 +24,7 @@ typedef struct trace {
     trace_warp warp[TRACE_MOST_WARPS]; /* those of the CTA */
     trace_event *event;                /* [warps][capacity], in the order in which they ended */
     size_t operations;
-    trace_operation *operation; /* [operations], in the order in which they happened */
+    emulator_operation *operation; /* [operations], in the order in which they happened */
 } trace;
 
 /* How many warps the CTA has. */
@@ -46,7 +38,6 @@ void trace_print(FILE *out, const trace *trace);
 void trace_write(json *json, const trace *trace);
 
 /* Adds what a machine reports about a traced launch besides the kernel's events: the unit of its
- * times and, from now on, the operations of trace->cta. On a GPU nothing reports them. trace/gpu/
- * and trace/emulated/ are two implementations. */
+ * times and, from now on, the operations of trace->cta. NULL: no more. On a GPU nothing reports
+ * them. trace/gpu/ and trace/emulated/ are two implementations. */
 void trace_listen(trace *trace);
-void trace_listen_no_more(void);

@@ -185,6 +185,7 @@ static void refused_sustained(void) {
 static void refused_calls(void) {
     refused();
     asked.protocol = PROTOCOL_CALL;
+    contenders[0].before_seconds = 3e-3;
 }
 
 static void moved(void) {
@@ -322,9 +323,9 @@ static const row ROWS[] = {
       "of the tensor-core peak's cycles   clock 1.500 GHz\n", "!cublaslt", "!ratio"}},
     {"its power",
      refused_sustained,
-     {"power      0 W, 0.0005 J per GEMM\n", "\"watts\":0.002,\"joules\":0.0005",
+     {"power      0 W, 0.0005 J per launch\n", "\"watts\":0.002,\"joules\":0.0005",
       "\"clock_limits\":{\"power\":0.5,", "\"protocol\":\"sustained\""}},
-    {"its calls", refused_calls, {"before     prepare 0 ms\n", "\"before_seconds\":0"}},
+    {"its calls", refused_calls, {"calls, 3 ms before the first)\n", "\"before_seconds\":0.003"}},
     {"the lines and the row of what moves words",
      moved,
      {"problem    m=25000 n=15000, fp32, transposed\n",
@@ -335,13 +336,14 @@ static const row ROWS[] = {
       "ratio      0.500 of the device copy  (0.500 to 0.500)\n"
       "second     2 ms  1500.0 GB/s",
       "ratio      2.000 of cublasSgeam  (2.000 to 2.000)\n",
-      "memory     37.5 % of 8000 GB/s, its peak by clock and bus width   clock 1.500 GHz "
-      "  (the device copy 75.0 %, 1.500 GHz)\n",
+      "memory     37.5 % of the peak by clock and bus width   clock 1.500 GHz   "
+      "(the device copy 75.0 %, 1.500 GHz)\n",
       "\"m\":25000,\"n\":15000,\"inputs\"", "\"errors\":{}", "\"share\":0.375",
       "\"names\":{\"second_opinion\":\"cublasSgeam\"}", "!tensor", "!TFLOPS"}},
     {"a memory whose peak is not known",
      moved_at_an_unknown_peak,
-     {"memory     peak unknown   clock 1.500 GHz   (the device copy 1.500 GHz)\n"}},
+     {"memory     - of the peak by clock and bus width   clock 1.500 GHz   "
+      "(the device copy -, 1.500 GHz)\n"}},
     {"a card of 8.6, whose fp32 sums run at half the speed; what makes its times uncertain",
      on_laptop,
      {"device     NVIDIA GeForce RTX 3080 Laptop GPU, 82 SMs, compute capability 8.6,",
@@ -355,11 +357,11 @@ static const row ROWS[] = {
      on_workstation,
      {"in use     by process 4711 python3: times mean little\n",
       "tensor     45.8 % of the tensor-core peak's cycles   clock 1.500 GHz   "
-      "(cuBLAS 1.500 GHz)\n",
+      "(cuBLAS -, 1.500 GHz)\n",
       "\"other_processes\":[\"4711 python3\",\"12\"]", "!display  ", "!limited to", "!WSL"}},
     {"a card whose peak is not known",
      on_unlisted,
-     {"tensor     peak unknown   clock 1.500 GHz   (cuBLAS 1.500 GHz)\n", "!share"}},
+     {"tensor     - of the tensor-core peak's cycles   clock", "!share"}},
     {"words that are wrong",
      wrong_words,
      {"WRONG      the device copy exact: 1 of 32768 differ; first at [0][0]: got "

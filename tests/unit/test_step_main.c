@@ -149,27 +149,23 @@ static void several_runs(void) {
     expect_lines(&BF16, WRONG_ELEMENT, "--size\t64\n--size\t128\n", WRONG, "m=64 n=64 k=64, ");
     expect_lines(&BF16, NONE, "--size\t64\n--size\t100\n--size\t64", USAGE,
                  "m=64 n=64 k=64, |m=100 is not a multiple of 64");
-    static const struct {
-        const char *line;
-        const char *says;
-    } wrong[] = {{"\n", "no options"},
-                 {"\t\n", "no options"},
-                 {"--size\t64\t--help\n", "--help belongs on the command line"},
-                 {"--runs\t/dev/null\n", "--runs belongs on the command line"},
-                 {"--nothing\n", "unknown argument '--nothing'"},
-                 {"--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t"
-                  "--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t"
-                  "--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t"
-                  "--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t--m\t64\t"
-                  "--m=100\n",
-                  "more than 64 words"}};
-    char lines[1024];
-    char says[128];
+    static const char *const wrong[][2] = {
+        {"\t\n", "the options of one run"},
+        {"--size\t64\t--help\n", "without --help and --runs"},
+        {"--runs\t/dev/null\n", "without --help and --runs"},
+        {"--nothing\n", "unknown argument '--nothing'"}};
+    char lines[256];
+    char says[256];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
-        snprintf(lines, sizeof lines, "--size\t64\n%s--size\t64\n", wrong[i].line);
-        snprintf(says, sizeof says, "m=64 n=64 k=64, |v98: --runs, line 2: %s", wrong[i].says);
+        snprintf(lines, sizeof lines, "--size\t64\n%s--size\t64\n", wrong[i][0]);
+        snprintf(says, sizeof says, "m=64 n=64 k=64, |v98: --runs, line 2: %s", wrong[i][1]);
         expect_lines(&BF16, NONE, lines, USAGE, says);
     }
+    memset(lines, '\t', sizeof lines - 1);
+    for (size_t i = 0; i + 2 < sizeof lines; i += 2) {
+        lines[i] = 'x'; /* more words than there is room for */
+    }
+    expect_lines(&BF16, NONE, lines, USAGE, "v98: --runs, line 1: unknown argument 'x'");
 }
 
 /* What cannot be printed is told by the exit status. */

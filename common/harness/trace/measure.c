@@ -11,67 +11,60 @@
 bool machine_traces(void) { return true; }
 void machine_launched(const char *order) { (void)order; }
 
+static trace traced;
 /* The launch to trace, between the moment when it is wanted and the moment when it is started. */
-static struct {
-    trace *wanted; /* NULL: the next launch is an ordinary one */
-    int cta;       /* or MIDDLE_CTA */
-    trace_control control;
-} request;
+static trace_control wanted; /* all 0: the next launch is an ordinary one */
+static int wanted_cta;       /* or MIDDLE_CTA */
 
-/* Ends the program if the launch cannot be traced. */
-static void check_launch(const uint32_t *block, const trace *trace) {
-    if (block[1] * block[2] != 1 || trace_warps(trace) > TRACE_MOST_WARPS) {
+/* A launch that is not to be traced records nothing. One that cannot be ends the program. */
+trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3]) {
+    trace_control control = wanted;
+    if (control.warps == NULL) {
+        return control;
+    }
+    memset(&wanted, 0, sizeof wanted);
+    memcpy(traced.grid, grid, sizeof traced.grid);
+    memcpy(traced.block, block, sizeof traced.block);
+    traced.ctas = (uint64_t)grid[0] * grid[1] * grid[2];
+    if (block[1] * block[2] != 1 || trace_warps(&traced) > TRACE_MOST_WARPS) {
         end_with(STATUS_USAGE,
                  "a CTA of %" PRIu32 " x %" PRIu32 " x %" PRIu32
                  " threads cannot be traced: it is one row of 1024 at most that can",
                  block[0], block[1], block[2]);
     }
-    if (request.cta != MIDDLE_CTA && (uint64_t)request.cta >= trace->ctas) {
+    traced.number = wanted_cta == MIDDLE_CTA ? traced.ctas / 2 : (uint64_t)wanted_cta;
+    if (traced.number >= traced.ctas) {
         end_with(STATUS_USAGE, "--cta %d: this launch has %" PRIu64 " CTAs, numbered from 0",
-                 request.cta, trace->ctas);
+                 wanted_cta, traced.ctas);
     }
-}
-
-/* A launch that is not to be traced records nothing. */
-trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3]) {
-    trace *trace = request.wanted;
-    if (trace == NULL) {
-        return (trace_control){0};
-    }
-    request.wanted = NULL;
-    memcpy(trace->grid, grid, sizeof trace->grid);
-    memcpy(trace->block, block, sizeof trace->block);
-    trace->ctas = (uint64_t)grid[0] * grid[1] * grid[2];
-    check_launch(block, trace);
-    trace->number = request.cta == MIDDLE_CTA ? trace->ctas / 2 : (uint64_t)request.cta;
-    trace->cta[0] = (uint32_t)(trace->number % grid[0]);
-    trace->cta[1] = (uint32_t)(trace->number / grid[0] % grid[1]);
-    trace->cta[2] = (uint32_t)(trace->number / grid[0] / grid[1]);
-    memcpy(request.control.cta, trace->cta, sizeof trace->cta);
-    return request.control;
+    traced.cta[0] = (uint32_t)(traced.number % grid[0]);
+    traced.cta[1] = (uint32_t)(traced.number / grid[0] % grid[1]);
+    traced.cta[2] = (uint32_t)(traced.number / grid[0] / grid[1]);
+    memcpy(control.cta, traced.cta, sizeof traced.cta);
+    return control;
 }
 
 /* Launches each contender once; their outputs are checked. */
-static void launch_and_verify(workload *workload, verification *verification, trace *trace) {
+static void launch_and_verify(workload *workload, verification *verification) {
     workload_poison(workload);
-    trace->order = machine_choose_order(workload->options, 0);
-    trace_listen(trace);
+    traced.order = machine_choose_order(workload->options, 0);
+    trace_listen(&traced);
     for (int who = 0; who < workload->contenders; ++who) {
         contender *contender = &workload->contender[who];
         contender->launch(contender, contender->launches++);
         device_wait(workload->device, contender->title);
     }
-    trace_listen_no_more();
+    trace_listen(NULL);
     verify_after_timing(workload, verification);
 }
 
 /* A warp's last accesses have no later event that would have recorded them. */
-static void add_last_touches(trace *trace, size_t number) {
-    trace_warp *warp = &trace->warp[number];
+static void add_last_touches(size_t number) {
+    trace_warp *warp = &traced.warp[number];
     for (uint32_t i = 0; i < TRACE_TOUCHES; ++i) {
         const trace_touch touch = warp->touch[i];
-        if (touch.mark != 0 && warp->events++ < trace->capacity) {
-            trace->event[number * trace->capacity + warp->events - 1] =
+        if (touch.mark != 0 && warp->events++ < traced.capacity) {
+            traced.event[number * traced.capacity + warp->events - 1] =
                 (trace_event){.begin = touch.time, /* unknown, as always */
                               .end = touch.time,
                               .what = TRACE_FIRST_TOUCH + i,
@@ -81,41 +74,39 @@ static void add_last_touches(trace *trace, size_t number) {
 }
 
 /* What the launch has recorded. A kernel that calls no traced function has nothing to show. */
-static void download(const buffer *warps, const buffer *events, trace *trace) {
-    const size_t count = trace_warps(trace);
-    uint32_t most = 0;
-    buffer_download(warps, trace->warp, count * sizeof *trace->warp);
-    buffer_download(events, trace->event, count * trace->capacity * sizeof *trace->event);
+static void download(const buffer *warps, const buffer *events) {
+    const size_t count = trace_warps(&traced);
+    bool recorded = false;
+    buffer_download(warps, traced.warp, count * sizeof *traced.warp);
+    buffer_download(events, traced.event, count * traced.capacity * sizeof *traced.event);
     for (size_t i = 0; i < count; ++i) {
-        add_last_touches(trace, i);
-        most = trace->warp[i].events > most ? trace->warp[i].events : most;
+        add_last_touches(i);
+        recorded = recorded || traced.warp[i].events > 0;
     }
-    if (most == 0) {
+    if (!recorded) {
         end_with(STATUS_FAILED, "CTA %" PRIu64 " of %" PRIu64 " did nothing that is traced",
-                 trace->number, trace->ctas);
+                 traced.number, traced.ctas);
     }
 }
 
 void machine_measure(workload *workload, verification *verification, report *report) {
     const options *options = workload->options;
-    static trace trace;
-    free(trace.event); /* of the run before, with --runs */
-    free(trace.operation);
-    trace = (struct trace){.capacity = (uint32_t)options->events};
-    const size_t most = (size_t)TRACE_MOST_WARPS * trace.capacity;
-    const buffer warps = buffer_create(sizeof trace.warp, false, "the traced warps");
-    const buffer events = buffer_create(most * sizeof *trace.event, false, "the trace's events");
-    buffer_upload(&warps, trace.warp, sizeof trace.warp); /* all 0 */
-    trace.event = allocate(most, sizeof *trace.event);
-    request.wanted = &trace;
-    request.cta = options->cta;
-    request.control = (trace_control){.warps = (trace_warp *)(void *)warps.payload,
-                                      .events = (trace_event *)(void *)events.payload,
-                                      .capacity = trace.capacity};
-    launch_and_verify(workload, verification, &trace);
+    const size_t most = (size_t)TRACE_MOST_WARPS * (size_t)options->events;
+    const buffer warps = buffer_create(sizeof traced.warp, false, "the traced warps");
+    const buffer events = buffer_create(most * sizeof *traced.event, false, "the trace's events");
+    free(traced.event); /* of the run before, with --runs */
+    free(traced.operation);
+    traced = (trace){.capacity = (uint32_t)options->events,
+                     .event = allocate(most, sizeof *traced.event)};
+    buffer_upload(&warps, traced.warp, sizeof traced.warp); /* all 0 */
+    wanted_cta = options->cta;
+    wanted = (trace_control){.warps = (trace_warp *)(void *)warps.payload,
+                             .events = (trace_event *)(void *)events.payload,
+                             .capacity = traced.capacity};
+    launch_and_verify(workload, verification);
     if (verification_right(verification, workload)) {
-        download(&warps, &events, &trace);
-        report->trace = &trace;
+        download(&warps, &events);
+        report->trace = &traced;
     }
     buffer_destroy(&warps);
     buffer_destroy(&events);

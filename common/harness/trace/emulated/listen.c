@@ -1,15 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulator/emulator.h"
 #include "harness/message.h"
 #include "harness/trace.h"
 
 static void hear(const emulator_operation *told, void *context) {
-    static const char *const names[] = {[EMULATOR_LOAD] = "load",
-                                        [EMULATOR_MULTIPLY] = "multiply",
-                                        [EMULATOR_STORE_READ] = "store read",
-                                        [EMULATOR_STORE_WRITE] = "store write"};
     enum { MORE = 1024 };
     trace *trace = context;
     if (memcmp(told->cta, trace->cta, sizeof told->cta) != 0) {
@@ -23,18 +18,12 @@ static void hear(const emulator_operation *told, void *context) {
                      "no memory for %zu operations of the trace: take a smaller shape", room);
         }
     }
-    trace->operation[trace->operations++] = (trace_operation){.kind = names[told->kind],
-                                                              .is_own = told->is_own,
-                                                              .warp = told->warp,
-                                                              .started = told->started,
-                                                              .happened = told->happened,
-                                                              .tile = told->tile,
-                                                              .barrier = told->barrier};
+    trace->operation[trace->operations++] = *told;
 }
 
 void trace_listen(trace *trace) {
-    trace->time_unit = "emulated steps";
-    emulator_listen(hear, trace);
+    emulator_listen(trace != NULL ? hear : NULL, trace);
+    if (trace != NULL) {
+        trace->time_unit = "emulated steps";
+    }
 }
-
-void trace_listen_no_more(void) { emulator_listen(NULL, NULL); }
