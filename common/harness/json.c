@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -127,17 +128,13 @@ const char *json_commit(json *json, const char *path) {
 }
 
 const char *json_refusal(const char *path) {
+    char folder[PATH_MAX];
     struct stat status;
-    char temporary[PATH_MAX];
-    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        /* A pipe is not opened: closing it would end its reader's input. */
-        return S_ISDIR(status.st_mode) ? strerror(EISDIR) : NULL;
+    if (stat(path, &status) == 0) {
+        return S_ISDIR(status.st_mode)   ? strerror(EISDIR)
+               : access(path, W_OK) != 0 ? strerror(errno)
+                                         : NULL;
     }
-    FILE *file = open_file(path, temporary);
-    if (file == NULL) {
-        return strerror(errno);
-    }
-    fclose(file);
-    unlink(temporary);
-    return NULL;
+    snprintf(folder, sizeof folder, "%s", path);
+    return access(dirname(folder), W_OK) != 0 ? strerror(errno) : NULL;
 }

@@ -35,5 +35,5 @@ void json_bool(json *json, const char *key, bool value);
  * other file is left. A link, a device or a pipe is written to directly. */
 const char *json_commit(json *json, const char *path);
 
-/* Why no file could be written at path, or NULL. Leaves none there. */
+/* Why no file could be written at path, as far as that is known before it is; or NULL. */
 const char *json_refusal(const char *path);

@@ -10,9 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUIET_SECONDS = 2 };
-static const double REDRAW_SECONDS = 0.2;
-
 static const char *message_start = "gemm-ladder";
 
 void message_prefix(const char *prefix) { message_start = prefix; }
@@ -100,29 +97,22 @@ void progress_begin(progress *progress, const char *what) {
 }
 
 void progress_update(progress *progress, double fraction_done) {
+    static const double REDRAW_SECONDS = 0.2;
     const double now = monotonic_seconds();
-    const double elapsed = now - progress->start;
-    const double left = elapsed * (1 - fraction_done) / fraction_done;
-    const bool terminal = isatty(STDERR_FILENO);
-    if (fraction_done <= 0 || fraction_done >= 1) {
-        return;
-    }
-    if (terminal && now - progress->last_shown >= REDRAW_SECONDS) {
+    const double left = (now - progress->start) * (1 - fraction_done) / fraction_done;
+    if (isatty(STDERR_FILENO) && fraction_done > 0 && fraction_done < 1 &&
+        now - progress->last_shown >= REDRAW_SECONDS) {
         fflush(stdout);
         /* The cursor goes back: what else is printed starts at the line's beginning. */
         fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K\r", progress->what, 100 * fraction_done,
                 left);
         progress->last_shown = now;
         progress->shown = true;
-    } else if (!terminal && !progress->shown && elapsed >= QUIET_SECONDS && left >= 1) {
-        message("%s: about %.0f s left", progress->what, left);
-        progress->shown = true;
     }
 }
 
 void progress_hide(const progress *progress) {
-    if (progress->shown && isatty(STDERR_FILENO)) {
+    if (progress->shown) {
         fputs("\r\033[K", stderr);
-        fflush(stderr);
     }
 }

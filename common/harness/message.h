@@ -1,6 +1,5 @@
-/* One-line messages on stderr, the end of the program, and a progress line for phases that take
- * long. Functions for what a program cannot do without end the program, after one line, if they
- * fail: callers have no error to return and nothing to clean up. */
+/* Messages, the end of the program, and a progress line. Functions for what a program cannot do
+ * without end the program, after one line, if they fail. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,22 +21,21 @@ enum exit_status {
 /* Every later message starts with "prefix: ". The string must outlive the messages. */
 void message_prefix(const char *prefix);
 
-/* Prints "prefix: text" and a line end on stderr. */
+/* Prints "prefix: text" as a line on stderr. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints a message() and ends the program. */
 void end_with(enum exit_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* Does nothing if a CUDA call has succeeded. Otherwise ends the program with a message: what was
- * being done (the format), the name of the error and CUDA's text for it. */
+/* Ends the program unless a CUDA call has succeeded: "what (the format) failed: its error". */
 void cuda_check(cudaError_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Memory for `count` elements of `size` bytes, all 0, which the caller frees. */
 void *allocate(size_t count, size_t size);
 
-/* Writes out what was printed on stdout. Returns the program's exit status: the one given, or
- * STATUS_FAILED with a message if that was STATUS_VERIFIED and the output could not be written. */
+/* Writes out what was printed on stdout. Returns the status, or STATUS_FAILED with a message in
+ * place of STATUS_VERIFIED if that fails. */
 int output_end(int status);
 
 /* Seconds on a clock that only goes forward. */
@@ -52,9 +50,8 @@ void interrupt_catch(void);
 bool interrupted(void);
 void interrupt_release(void);
 
-/* A phase of known length. On a terminal it shows a line that is rewritten in place, with the time
- * left; otherwise one plain line, and only if the phase takes more than two seconds. `what` names
- * it, and must outlive it. */
+/* A phase of known length that, on a terminal, has a line with the time left, which is rewritten in
+ * place. `what` names it, and must outlive it. */
 typedef struct progress {
     const char *what;
     double start, last_shown;
@@ -62,10 +59,10 @@ typedef struct progress {
 } progress;
 void progress_begin(progress *progress, const char *what);
 
-/* Shows how much of the phase is done, 0 to 1. Call it as often as you like: it prints rarely. */
+/* How much is done, 0 to 1. Call it as often as you like. */
 void progress_update(progress *progress, double fraction_done);
 
-/* Clears the line, if there is one; the next update draws it again. */
+/* Clears the line; the next update draws it again. */
 void progress_hide(const progress *progress);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
 
 /* The kind of an option's value, which determines what it sets. */
-enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, INPUTS, PROTOCOL, POLICY, TEXT, FLAG };
+enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, TEXT, FLAG };
 
 /* An option is one row. The help, the parser and the error messages use it. */
 typedef struct option {
@@ -31,9 +31,9 @@ typedef struct option {
     const char *argument; /* in the help; NULL: its names */
     const char *help;     /* lines */
     enum kind kind;
-    size_t to;      /* its place in struct options */
-    unsigned needs; /* bits: what the program must have */
-    int low, high;  /* of a number */
+    size_t to;          /* its place in struct options */
+    unsigned needs;     /* bits: what the program must have */
+    uint64_t low, high; /* of a number */
 } option;
 
 #define TO(member) offsetof(options, member)
@@ -46,14 +46,14 @@ static const option OPTIONS[] = {
     {"--alpha", "X", "alpha in D = alpha * A * B^T + beta * C (default 1)", SCALAR, TO(alpha),
      HAS_SCALARS, 0, 0},
     {"--beta", "Y", "beta in it (default 1)", SCALAR, TO(beta), HAS_SCALARS, 0, 0},
-    {"--inputs", NULL, "how to draw the operands (default normal)", INPUTS, TO(inputs), 0, 0, 0},
+    {"--inputs", NULL, "how to draw the operands (default normal)", CHOICE, TO(inputs), 0, 0, 0},
     {"--seed", "S", "seed of the inputs and of random policies (default 1)", SEED, TO(seed), 0, 0,
-     0},
+     UINT64_MAX},
     {"--policy", NULL,
      "the order in which copies and threads go on; all: all\n"
      "but random, and one random (default all)",
      POLICY, TO(policy), HAS_POLICIES, 0, 0},
-    {"--protocol", NULL, "how to time; none: do not time (default burst)", PROTOCOL, TO(protocol),
+    {"--protocol", NULL, "how to time; none: do not time (default burst)", CHOICE, TO(protocol),
      HAS_TIMES, 0, 0},
     {"--rounds", "R", "timed rounds (default 10; sustained: 3)", NUMBER, TO(rounds), HAS_TIMES, 1,
      MOST_ROUNDS},
@@ -114,18 +114,14 @@ static const char *refusal_of(const option_rules *rules, const option *option, c
     return NULL;
 }
 
-/* The names that the option takes, NULL after the last; NULL if it takes none. */
+/* The names that the option takes, NULL after the last; NULL if it takes none. Arbitrary bits may
+ * be NaN, which no product has as an input. */
 static const char *const *names_of(const option_rules *rules, const option *option) {
-    switch (option->kind) {
-    case INPUTS: /* arbitrary bits may be NaN */
-        return (rules->has & HAS_K) != 0 ? INPUTS_OF_PRODUCTS : INPUTS_NAMES;
-    case PROTOCOL:
-        return PROTOCOL_NAMES;
-    case POLICY:
-        return rules->policies;
-    default:
-        return NULL;
-    }
+    return option->to == TO(policy)     ? rules->policies
+           : option->to == TO(protocol) ? PROTOCOL_NAMES
+           : option->to != TO(inputs)   ? NULL
+           : (rules->has & HAS_K) != 0  ? INPUTS_OF_PRODUCTS
+                                        : INPUTS_NAMES;
 }
 
 /* "a or b or c" into text: those names. */
@@ -161,9 +157,9 @@ static bool parse_scalar(const char *text, float *number) {
 static bool parse_value(const option_rules *rules, options *o, const option *option,
                         const char *value, char *must, size_t size) {
     void *to = (char *)o + option->to;
-    const int high = option->to == TO(kernel) ? rules->kernels : option->high;
+    const uint64_t high = option->to == TO(kernel) ? (uint64_t)rules->kernels : option->high;
     const char *const *names = names_of(rules, option);
-    const bool all = is_all(value) && option->kind == COUNT_OR_ALL;
+    const bool all = is_all(value);
     uint64_t number = 0;
     if (names != NULL) {
         list_names(rules, option, " or ", must, size);
@@ -172,19 +168,15 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         }
     }
     switch (option->kind) {
-    case SEED:
-        snprintf(must, size, "a whole number from 0 to %" PRIu64, UINT64_MAX);
-        return parse_number(0, UINT64_MAX, value, to);
     case SCALAR:
         snprintf(must, size, "a number such as -2.5");
         return parse_scalar(value, to);
-    case INPUTS:
-    case PROTOCOL:
+    case CHOICE:
         *(unsigned *)to = (unsigned)number;
         return names[number] != NULL;
     case POLICY:
-        o->policy = is_all(value) ? ALL : names[number];
-        return o->policy != NULL;
+        o->policy = names[number];
+        return all || o->policy != NULL;
     case TEXT:
         snprintf(must, size, "a value");
         *(const char **)to = value;
@@ -195,14 +187,21 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         return *value == '\0';
     case COUNT_OR_ALL:
         *(option->to == TO(kernel) ? &o->every_kernel : &o->enumerates) = all;
+        *(int *)to = (int)option->high;
         break;
-    case NUMBER:
-    case SIZE:
+    default:
         break;
     }
-    snprintf(must, size, "a whole number from %d to %d", option->low, high);
-    const bool good = all || parse_number((uint64_t)option->low, (uint64_t)high, value, &number);
-    *(int *)to = all ? option->high : (int)number;
+    snprintf(must, size, "a whole number from %" PRIu64 " to %" PRIu64, option->low, high);
+    if (option->kind == COUNT_OR_ALL && all) {
+        return true;
+    }
+    const bool good = parse_number(option->low, high, value, &number);
+    if (option->kind == SEED) {
+        o->seed = number;
+    } else {
+        *(int *)to = (int)number;
+    }
     if (option->kind == SIZE) {
         o->n = o->m;
         o->k = (rules->has & HAS_K) != 0 ? o->m : 0;
@@ -251,7 +250,6 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
                    .inputs = INPUTS_NORMAL,
                    .seed = 1,
                    .protocol = (rules->has & HAS_TIMES) != 0 ? PROTOCOL_BURST : PROTOCOL_NONE,
-                   .policy = rules->policies == NULL ? NULL : ALL,
                    .is_default = true,
                    .random_orders = 1,
                    .cta = MIDDLE_CTA,

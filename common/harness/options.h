@@ -41,8 +41,7 @@ typedef struct options {
     enum inputs inputs;
     uint64_t seed;
     enum protocol protocol;
-    bool ungated; /* bursts without their gate: the test of the gate's control; no argument sets it
-                   */
+    bool ungated; /* bursts without their gate, for the test of the gate: no argument sets it */
     int rounds;
     int turn;        /* which contender begins the first round, counted round the list */
     int heuristics;  /* of cuBLASLt's, how many to time to find the best; 0: none is timed */
@@ -51,7 +50,7 @@ typedef struct options {
     const char *json;      /* the file to write, or NULL; points into argv */
     const char *runs;      /* the file with a run's options on each line, or NULL; the same */
     int device;
-    const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
+    const char *policy; /* the order of events on the emulator; NULL: all */
     int kernel;         /* the one to take, from 1 on; 0: the step chooses */
     bool every_kernel;  /* each is timed beside the choice */
     bool explain;       /* print why, and run nothing */

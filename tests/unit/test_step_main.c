@@ -104,7 +104,7 @@ static const run RUNS[] = {
     {NULL, &CHOOSES, NONE, "--size 128 --explain", WRONG, "128 x 128 x 128\n|!equal"},
     {NULL, &CHOOSES, NONE, "--size 100 --explain", USAGE, "not a multiple of 64"},
     {NULL, &CHOOSES, NONE, "--m 2000000 --n 2000000 --explain", USAGE, "D may have at most"},
-    {"--help", &BF16, NONE, "--help", RIGHT, "v98: the second opinion|--policy NAME|!--protocol"},
+    {"--help", &BF16, NONE, "--help", RIGHT, "v98: the second opinion|--policy eager|!--protocol"},
     {.name = NULL},
 };
 
@@ -151,8 +151,8 @@ static void several_runs(void) {
                  "m=64 n=64 k=64, |m=100 is not a multiple of 64");
     static const char *const wrong[][2] = {
         {"\t\n", "the options of one run"},
-        {"--size\t64\t--help\n", "without --help and --runs"},
-        {"--runs\t/dev/null\n", "without --help and --runs"},
+        {"--size\t64\t--help\n", "the options of one run, without --help and --runs"},
+        {"--runs\t/dev/null\n", "the options of one run, without --help and --runs"},
         {"--nothing\n", "unknown argument '--nothing'"}};
     char lines[256];
     char says[256];
