@@ -22,7 +22,7 @@ import subprocess
 import tempfile
 from collections import Counter, namedtuple
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import accumulate, chain, starmap
 from pathlib import Path
 
 from bench import run
@@ -425,9 +425,9 @@ def record_of(row, warps, end):
         Landing(one.address, one.begin, one.end) for one in chain(*kept) if one.what == "landed"
     ]
     used = sorted({event.line for event in chain(*told) if event.line})
-    operations = [one for one in rows(trace["operations"], Operation) if one.happened <= end]
+    operations = [one for one in starmap(Operation, trace["operations"]) if one.happened <= end]
     clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
-    written = sum(len(warp["what"]) + warp["not_kept"] for warp in trace["warps"])
+    written = sum(len(warp["events"]) + warp["not_kept"] for warp in trace["warps"])
     return {
         "kind": "trace",
         **{name: row[name] for name in ("step", "idea", "date")},
@@ -459,7 +459,7 @@ def make_record(row, wanted):
     """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for
     all warps where the first had no more room for events."""
     told = row["trace"]["warps"]
-    warps = [in_order(rows(warp, Event)) for warp in told]
+    warps = [in_order(list(starmap(Event, warp["events"]))) for warp in told]
     ends = [events[-1].end for events in warps if events]
     full = [events[-1].end for warp, events in zip(told, warps) if warp["not_kept"] and events]
     record = record_of(row, warps, min(full, default=max(ends, default=0)))

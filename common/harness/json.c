@@ -65,17 +65,7 @@ void json_number(json *json, const char *key, double value, int digits) {
     if (isfinite(value)) {
         write_key(json, key);
         fprintf(json->file, "%.*g", digits, value);
-    } else if (key == NULL) {
-        json_text(json, key, NULL);
     }
-}
-
-void json_numbers(json *json, const char *key, const double *values, size_t count, int digits) {
-    json_open(json, key, '[');
-    for (size_t i = 0; i < count; ++i) {
-        json_number(json, NULL, values[i], digits);
-    }
-    json_close(json, ']');
 }
 
 void json_integer(json *json, const char *key, uint64_t value) {

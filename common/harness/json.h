@@ -22,11 +22,10 @@ void json_begin(json *json);
 void json_open(json *json, const char *key, char bracket);
 void json_close(json *json, char bracket);
 
-/* Values. A text (UTF-8) is escaped; NULL is null. In an object what is not known is left out: an
- * empty text, a number that is not finite; and so are what is false, and a count of 0. */
+/* Values. A text (UTF-8) is escaped; NULL is null. What is not known is left out: an empty text, a
+ * number that is not finite; and so are, in an object, what is false, and a count of 0. */
 void json_text(json *json, const char *key, const char *value);
 void json_number(json *json, const char *key, double value, int digits);
-void json_numbers(json *json, const char *key, const double *values, size_t count, int digits);
 void json_integer(json *json, const char *key, uint64_t value);
 void json_count(json *json, const char *key, uint64_t value);
 void json_bool(json *json, const char *key, bool value);

@@ -185,37 +185,23 @@ static void print_time(FILE *out, const report *report, const contender *contend
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
 
-/* Which algorithm it was, and of how many. */
-static void print_heuristics(FILE *out, const heuristics *found) {
-    fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
-            found->winner.name);
-    print_if(out, found->enumerated > 0, "; the fastest of %d configurations%s, %d checked",
-             found->returned + found->enumerated, found->cut ? ", not all timed" : "",
-             found->finalists);
-    print_if(out, found->enumerated == 0 && found->count > 0, "; the fastest of %d that were timed",
-             found->count);
-    fputc('\n', out);
-}
-
 /* What the step's choice loses against the fastest of its kernels. */
 static void print_regret(FILE *out, const report *report) {
     const workload *workload = report->workload;
-    const size_t rounds = report->timing->rounds;
-    const char *best = "";
+    const double chosen = times_of(report, &workload->contender[0]).of[SECONDS];
+    const char *fastest = "";
     int kernels = 0;
     double least = INFINITY;
     for (int who = 1; who < workload->contenders; ++who) {
-        const contender *contender = &workload->contender[who];
-        const double seconds = median(contender->of[SECONDS], rounds);
-        if (contender->role == CONTENDER_KERNEL) {
-            best = seconds < least ? contender->title : best;
+        const double seconds = times_of(report, &workload->contender[who]).of[SECONDS];
+        if (workload->contender[who].role == CONTENDER_KERNEL) {
+            fastest = seconds < least ? workload->contender[who].title : fastest;
             least = fmin(least, seconds);
             ++kernels;
         }
     }
     print_if(out, kernels > 0, "regret     %.3f of the time of %s, %.4g ms, the fastest of %d\n",
-             median(workload->contender[0].of[SECONDS], rounds) / least, best, 1e3 * least,
-             kernels);
+             chosen / least, fastest, 1e3 * least, kernels);
 }
 
 /* A value of a contender, or a dash if it is not known. */
@@ -252,14 +238,14 @@ static void print_pair(FILE *out, const report *report, const char *label, enum 
 static void print_timing(FILE *out, const report *report) {
     const workload *workload = report->workload;
     const enum protocol protocol = workload->options->protocol;
+    const heuristics *found = &report->timing->heuristics;
     for (int who = 0; who < workload->contenders; ++who) {
         const contender *contender = &workload->contender[who];
         if (contender->role != CONTENDER_KERNEL) {
             print_time(out, report, contender);
         }
-        if (contender->role == CONTENDER_HEURISTIC) {
-            print_heuristics(out, &report->timing->heuristics);
-        }
+        print_if(out, contender->role == CONTENDER_HEURISTIC, "           number %d of %d: %s\n",
+                 found->winner.number, found->returned + found->enumerated, found->winner.name);
     }
     print_regret(out, report);
     if (workload->arithmetic.moves) {
@@ -364,7 +350,11 @@ static void write_contender(json *json, const report *report, const contender *c
     const timing_summary times = times_of(report, contender);
     const bool calls = workload->options->protocol == PROTOCOL_CALL;
     json_open(json, contender->key, '{');
-    json_numbers(json, "seconds", contender->of[SECONDS], timing->rounds, SECONDS_DIGITS);
+    json_open(json, "seconds", '[');
+    for (size_t i = 0; i < timing->rounds; ++i) {
+        json_number(json, NULL, contender->of[SECONDS][i], SECONDS_DIGITS);
+    }
+    json_close(json, ']');
     for (enum measure field = CLOCK_GHZ; field < FIELDS; ++field) {
         json_number(json, FIELD[field].key, times.of[field], DIGITS);
     }
@@ -380,33 +370,20 @@ static void write_contender(json *json, const report *report, const contender *c
     json_close(json, '}');
 }
 
-static void write_heuristic(json *json, const char *key, const heuristic *heuristic) {
-    json_open(json, key, '{');
-    json_integer(json, "number", (uint64_t)heuristic->number);
-    json_text(json, "name", heuristic->name);
-    json_text(json, "algorithm", heuristic->algorithm);
-    json_number(json, "seconds", heuristic->seconds, SECONDS_DIGITS);
-    json_close(json, '}');
-}
-
-/* Which of cuBLASLt's algorithms was timed beside the step, and, if they were timed to find it, how
- * long all of them took. */
+/* Which of cuBLASLt's algorithms was timed beside the step. */
 static void write_heuristics(json *json, const heuristics *found) {
     json_open(json, "heuristics", '{');
-    json_integer(json, "asked", MOST_HEURISTICS);
     json_integer(json, "returned", (uint64_t)found->returned);
     json_count(json, "enumerated", (size_t)found->enumerated);
     json_bool(json, "cut", found->cut);
     json_count(json, "launched", (size_t)found->timed);
     json_count(json, "checked", (size_t)found->finalists);
-    write_heuristic(json, "winner", &found->winner);
-    if (found->count > 0) {
-        json_open(json, "timed", '[');
-        for (int i = 0; i < found->count; ++i) {
-            write_heuristic(json, NULL, &found->tried[i]);
-        }
-        json_close(json, ']');
-    }
+    json_open(json, "winner", '{');
+    json_integer(json, "number", (uint64_t)found->winner.number);
+    json_text(json, "name", found->winner.name);
+    json_text(json, "algorithm", found->winner.algorithm);
+    json_number(json, "seconds", found->winner.seconds, SECONDS_DIGITS);
+    json_close(json, '}');
     json_close(json, '}');
 }
 

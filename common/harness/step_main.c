@@ -46,22 +46,34 @@ typedef struct trials {
     pid_t other;
 } trials;
 
-/* Checks the rung at one shape, and measures it unless it is a trial: then it has no trials, and
- * prints nothing unless it is wrong. True if all is right. */
-static bool run_shape(program *program, const options *o, const trials *trials);
+/* Checks the rung at one shape, and prints nothing unless it is wrong. */
+static bool run_trial(const program *program, const options *o) {
+    workload workload;
+    verification verification;
+    workload_open(&workload, program->step, &program->device, o);
+    verify_before_timing(&workload, &verification);
+    const bool right = verification_right(&verification, &workload);
+    if (!right) {
+        const report report = {.workload = &workload, .verification = &verification};
+        report_print_setup(stdout, &report);
+        report_print_verification(stdout, &report);
+    }
+    workload_close(&workload);
+    return right;
+}
 
 /* Every other trial, from that one on, up to the first that is wrong. */
-static bool run_trials(program *program, const trials *trials, size_t first) {
+static bool run_trials(const program *program, const trials *trials, size_t first) {
     bool right = true;
     for (size_t i = first; right && i < trials->count; i += 2) {
-        right = run_shape(program, &trials->of[i], NULL);
+        right = run_trial(program, &trials->of[i]);
     }
     return right;
 }
 
 /* Begins the other process, which prints nothing. It ends with this one, without atexit's
  * functions, which are for the end of the program. */
-static void start_other(program *program, trials *trials) {
+static void start_other(const program *program, trials *trials) {
     fflush(stdout); /* or both processes would print what it holds */
     trials->other = fork();
     if (trials->other < 0) {
@@ -76,7 +88,7 @@ static void start_other(program *program, trials *trials) {
 }
 
 /* Waits for the other process. Trials that it found wrong are made again here, to print why. */
-static bool end_other(program *program, const trials *trials) {
+static bool end_other(const program *program, const trials *trials) {
     int status = 0;
     if (trials->count == 0 ||
         (waitpid(trials->other, &status, 0) == trials->other && status == STATUS_VERIFIED)) {
@@ -89,36 +101,33 @@ static bool end_other(program *program, const trials *trials) {
     return false;
 }
 
+/* Checks the rung at its own shape, waits for the trials elsewhere, and measures. */
 static bool run_shape(program *program, const options *o, const trials *trials) {
     workload workload;
     verification verification;
+    report report = {.workload = &workload,
+                     .verification = &verification,
+                     .trial = trials->of,
+                     .trials = trials->count};
     workload_open(&workload, program->step, &program->device, o);
-    report report = {.workload = &workload, .verification = &verification};
-    if (trials != NULL) {
-        report.trial = trials->of;
-        report.trials = trials->count;
-    }
-    const bool prints_first = trials != NULL && trials->count == 0;
-    if (prints_first) {
+    if (trials->count == 0) {
         report_print_setup(stdout, &report);
     }
     verify_before_timing(&workload, &verification);
     bool right = verification_right(&verification, &workload);
-    if (trials != NULL && right && !end_other(program, trials)) {
+    if (right && !end_other(program, trials)) {
         return false;
     }
-    if (!prints_first && (trials != NULL || !right)) {
+    if (trials->count > 0) {
         report_print_setup(stdout, &report);
     }
-    if (trials != NULL && right) {
+    if (right) {
         machine_measure(&workload, &verification, &report);
         right = verification_right(&verification, &workload);
     }
-    if (trials != NULL || !right) {
-        report_print_verification(stdout, &report);
-    }
+    report_print_verification(stdout, &report);
     report_print_measured(stdout, &report);
-    if (trials != NULL && right && o->json != NULL) {
+    if (right && o->json != NULL) {
         report_write(&report, o->json);
     }
     program->interrupted = report.timing != NULL && report.timing->interrupted;

@@ -42,94 +42,75 @@ void trace_print(FILE *out, const trace *trace) {
              lost, trace->capacity);
 }
 
-/* Times are the low 32 bits of a clock that may have wrapped around: differences are right. */
+/* The warp with the most events. */
+static size_t busiest(const trace *trace) {
+    size_t most = 0;
+    for (size_t warp = 1; warp < trace_warps(trace); ++warp) {
+        most = trace->warp[warp].events > trace->warp[most].events ? warp : most;
+    }
+    return most;
+}
+
+/* The earliest time. They are the low 32 bits of a clock that may have wrapped around: differences
+ * are right. */
 static uint32_t earliest(const trace *trace) {
-    bool found = false;
-    uint32_t first = 0;
+    uint32_t first = events_of(trace, busiest(trace))->begin;
     for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
         for (size_t i = 0; i < kept(trace, warp); ++i) {
             const uint32_t begin = events_of(trace, warp)[i].begin;
-            if (!found || (int32_t)(begin - first) < 0) {
-                first = begin;
-                found = true;
-            }
+            first = (int32_t)(begin - first) < 0 ? begin : first;
         }
     }
     return first;
 }
 
-/* A member of a record, which is written as a list with one value for each record. */
-typedef struct column {
-    const char *key;
-    size_t offset;                     /* of a uint32_t, or a bool */
-    enum { NUMBER, TIME, IS_SO } kind; /* a time counts from the earliest */
-    const char *const *names;          /* then the number is that of one */
-} column;
-
-static void write_columns(json *json, const column *columns, const void *records, size_t length,
-                          size_t stride, uint32_t first) {
-    for (const column *column = columns; column->key != NULL; ++column) {
-        json_open(json, column->key, '[');
-        for (size_t i = 0; i < length; ++i) {
-            const void *at = (const char *)records + i * stride + column->offset;
-            if (column->kind == IS_SO) {
-                json_bool(json, NULL, *(const bool *)at);
-            } else if (column->names != NULL) {
-                json_text(json, NULL, column->names[*(const uint32_t *)at]);
-            } else {
-                const uint32_t from = column->kind == TIME ? first : 0;
-                json_integer(json, NULL, *(const uint32_t *)at - from);
-            }
-        }
-        json_close(json, ']');
+/* Into the list that is open. */
+static void write_numbers(json *json, const uint32_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        json_integer(json, NULL, numbers[i]);
     }
 }
 
+static void write_three(json *json, const char *key, const uint32_t *three) {
+    json_open(json, key, '[');
+    write_numbers(json, three, 3);
+    json_close(json, ']');
+}
+
 static void write_warp(json *json, const trace *trace, size_t number, uint32_t first) {
-    static const column COLUMNS[] = {{"what", offsetof(trace_event, what), NUMBER, WHAT},
-                                     {"begin", offsetof(trace_event, begin), TIME, NULL},
-                                     {"end", offsetof(trace_event, end), TIME, NULL},
-                                     {"line", offsetof(trace_event, line), NUMBER, NULL},
-                                     {"address", offsetof(trace_event, address), NUMBER, NULL},
-                                     {"other", offsetof(trace_event, other), NUMBER, NULL},
-                                     {"value", offsetof(trace_event, value), NUMBER, NULL},
-                                     {"extra", offsetof(trace_event, extra), NUMBER, NULL},
-                                     {NULL, 0, NUMBER, NULL}};
+    const trace_event *event = events_of(trace, number);
     const size_t count = kept(trace, number);
     json_open(json, NULL, '{');
     json_integer(json, "warp", number);
     json_integer(json, "not_kept", trace->warp[number].events - count);
-    write_columns(json, COLUMNS, events_of(trace, number), count, sizeof(trace_event), first);
-    json_close(json, '}');
-}
-
-static void write_operations(json *json, const trace *trace, uint32_t first) {
-    static const column COLUMNS[] = {
-        {"kind", offsetof(emulator_operation, kind), NUMBER, OPERATION},
-        {"own", offsetof(emulator_operation, is_own), IS_SO, NULL},
-        {"warp", offsetof(emulator_operation, warp), NUMBER, NULL},
-        {"started", offsetof(emulator_operation, started), TIME, NULL},
-        {"happened", offsetof(emulator_operation, happened), TIME, NULL},
-        {"tile", offsetof(emulator_operation, tile), NUMBER, NULL},
-        {"barrier", offsetof(emulator_operation, barrier), NUMBER, NULL},
-        {NULL, 0, NUMBER, NULL}};
-    json_open(json, "operations", '{');
-    write_columns(json, COLUMNS, trace->operation, trace->operations, sizeof *trace->operation,
-                  first);
-    json_close(json, '}');
-}
-
-static void write_three(json *json, const char *key, const uint32_t *three) {
-    json_numbers(json, key, (const double[]){three[0], three[1], three[2]}, 3, 10);
-}
-
-/* How long the warp with the most readings took by both clocks, from which follows the mean clock;
- * 0 and 0 if no warp read them twice, or if there is only one clock. */
-static void write_clocks(json *json, const trace *trace) {
-    const trace_warp *most = &trace->warp[0];
-    for (size_t warp = 1; warp < trace_warps(trace); ++warp) {
-        most = trace->warp[warp].events > most->events ? &trace->warp[warp] : most;
+    json_open(json, "events", '[');
+    for (size_t i = 0; i < count; ++i, ++event) {
+        const uint32_t numbers[] = {event->begin - first, event->end - first, event->line,
+                                    event->address,       event->other,       event->value,
+                                    event->extra};
+        json_open(json, NULL, '[');
+        json_text(json, NULL, WHAT[event->what]);
+        write_numbers(json, numbers, sizeof numbers / sizeof *numbers);
+        json_close(json, ']');
     }
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+static void write_operation(json *json, const emulator_operation *operation, uint32_t first) {
+    const uint32_t numbers[] = {(uint32_t)operation->warp, operation->started - first,
+                                operation->happened - first, operation->tile, operation->barrier};
+    json_open(json, NULL, '[');
+    json_text(json, NULL, OPERATION[operation->kind]);
+    json_bool(json, NULL, operation->is_own);
+    write_numbers(json, numbers, sizeof numbers / sizeof *numbers);
+    json_close(json, ']');
+}
+
+/* How long the busiest warp took by both clocks, from which follows the mean clock; 0 and 0 if it
+ * did not read them twice, or if there is only one clock. */
+static void write_clocks(json *json, const trace *trace) {
+    const trace_warp *most = &trace->warp[busiest(trace)];
     json_open(json, "clocks", '{');
     json_integer(json, "sm", most->sm);
     json_integer(json, "cycles", (uint32_t)(most->last_time - most->first_time));
@@ -155,5 +136,9 @@ void trace_write(json *json, const trace *trace) {
         }
     }
     json_close(json, ']');
-    write_operations(json, trace, first);
+    json_open(json, "operations", '[');
+    for (size_t i = 0; i < trace->operations; ++i) {
+        write_operation(json, &trace->operation[i], first);
+    }
+    json_close(json, ']');
 }

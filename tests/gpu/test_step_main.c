@@ -122,7 +122,7 @@ static void sustained(void) {
 static void heuristics_of_cublaslt(void) {
     char zeros[ALGORITHM_DIGITS + 64];
     expect_run(&(run){NULL, &BF16, NONE, "--m 1024 --n 512 --k 256 --rounds 2 --heuristics 5",
-                      RIGHT, "of cuBLASLt's best|that were timed"});
+                      RIGHT, "of cuBLASLt's best|           number "});
     EXPECT(strstr(output, ": tile ") != NULL, "no name: %s", output);
     snprintf(zeros, sizeof zeros, "--size 512 --rounds 1 --algorithm %0*d", (int)ALGORITHM_DIGITS,
              0);

@@ -141,7 +141,8 @@ static const row ROWS[] = {
     {NULL, &EMULATOR, "--policy=random --seed 7", "policy=random seed=7"},
     {NULL, &EMULATOR, "--policy lazy --policy all", "policy=none"},
     {NULL, &EMULATOR, "--policy hasty", "!must be eager or lazy or random or all"},
-    {"the emulator times nothing", &EMULATOR, "--protocol burst", "!--protocol burst: nothing is timed on the emulator"},
+    {"the emulator times nothing", &EMULATOR, "--protocol burst",
+     "!--protocol burst: nothing is timed on the emulator"},
     {NULL, &EMULATOR, "--device 0", "!one device"},
 };
 enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
