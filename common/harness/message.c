@@ -107,12 +107,11 @@ void progress_update(progress *progress, double fraction_done) {
         fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K\r", progress->what, 100 * fraction_done,
                 left);
         progress->last_shown = now;
-        progress->shown = true;
     }
 }
 
 void progress_hide(const progress *progress) {
-    if (progress->shown) {
+    if (progress->last_shown > progress->start) {
         fputs("\r\033[K", stderr);
     }
 }

@@ -55,7 +55,6 @@ void interrupt_release(void);
 typedef struct progress {
     const char *what;
     double start, last_shown;
-    bool shown;
 } progress;
 void progress_begin(progress *progress, const char *what);
 

@@ -279,14 +279,12 @@ void options_print_help(FILE *out, const step *step, const option_rules *rules) 
     char rule[SHAPE_RULE_SIZE];
     shape_rule(step, rule, sizeof rule);
     fprintf(out,
-            "%s: %s\n\nRuns the rung%s, checks its result against an independent reference and %s."
-            "\nIt takes %s; by default m=%d n=%d",
+            "%s: %s\n\nRuns the rung, checks its result against an independent reference and %s.\n"
+            "It takes %s; by default m=%d n=%d",
             step->name, step->idea,
-            (rules->has & HAS_POLICIES) != 0 ? " on the emulator, a CPU" : "",
             (rules->has & HAS_TRACE) != 0   ? "records what\nthe warps of one CTA do, and when"
-            : (rules->has & HAS_TIMES) == 0 ? "counts\nwhat it moves and waits for"
-            : (rules->has & HAS_K) != 0     ? "times it\nbeside cuBLAS"
-                                            : "times it\nbeside a plain copy of the same bytes",
+            : (rules->has & HAS_TIMES) != 0 ? "times it\nbeside others"
+                                            : "counts\nwhat it moves and waits for",
             rule, rules->m, rules->n);
     fprintf(out, (rules->has & HAS_K) != 0 ? " k=%d.\n\n" : ".\n\n", rules->k);
     for (const option *option = OPTIONS; option < OPTIONS + OPTION_COUNT; ++option) {

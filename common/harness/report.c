@@ -39,15 +39,14 @@ void print_if(FILE *out, bool is_so, const char *format, ...) {
 }
 
 static void print_machine(FILE *out, const device_info *gpu) {
-    const int major = gpu->compute_capability / 10;
-    const int minor = gpu->compute_capability % 10;
+    const double capability = gpu->compute_capability / 10.0;
     if (gpu->emulated) {
-        fprintf(out, "machine    %s, compute capability %d.%d, %d SMs; no speed is measured\n",
-                gpu->name, major, minor, gpu->sms);
+        fprintf(out, "machine    %s, compute capability %.1f, %d SMs; no speed is measured\n",
+                gpu->name, capability, gpu->sms);
         return;
     }
-    fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
-            gpu->name, gpu->sms, major, minor, gpu->cuda, gpu->cublas,
+    fprintf(out, "device     %s, %d SMs, compute capability %.1f, CUDA %s, cuBLAS %s, driver %s\n",
+            gpu->name, gpu->sms, capability, gpu->cuda, gpu->cublas,
             gpu->driver[0] != 0 ? gpu->driver : "unknown");
     /* What makes times of this GPU uncertain. */
     for (int i = 0; i < gpu->others; ++i) {
@@ -82,10 +81,7 @@ void report_print_setup(FILE *out, const report *report) {
              E4M3_INTEGERS);
     fprintf(out, "\ninputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
     /* Copies are for timing, so that operands are not read from the L2. */
-    print_if(out, !gpu->emulated, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)",
-             workload->copies, workload->copies == 1 ? "y" : "ies",
-             1e-9 * (double)workload->copies * (double)workload->operand_bytes,
-             1e-6 * (double)gpu->l2_bytes);
+    print_if(out, !gpu->emulated, ", %zu copies of the operands", workload->copies);
     print_if(out, workload->without[0] != '\0',
              "\nwithout    %s: cuBLASLt does not take this shape with a scale %s",
              workload->without, scales);
@@ -281,8 +277,7 @@ static void write_gpu(json *json, const device_info *gpu) {
         json_text(json, "gpu", NULL);
         return;
     }
-    snprintf(capability, sizeof capability, "%d.%d", gpu->compute_capability / 10,
-             gpu->compute_capability % 10);
+    snprintf(capability, sizeof capability, "%.1f", gpu->compute_capability / 10.0);
     const bool limited = gpu->power_limit_watts < gpu->default_power_watts;
     json_open(json, "gpu", '{');
     json_text(json, "name", gpu->name);

@@ -17,8 +17,7 @@ enum { ERROR_SIZE = 512, MOST_WORDS = 64 };
 typedef struct program {
     const step *step;
     option_rules rules;
-    device device;
-    bool has_device;
+    device device;    /* once a run has taken it */
     bool interrupted; /* by Ctrl-C, while a run was timed */
 } program;
 
@@ -146,13 +145,11 @@ static bool explain(const step *step, const options *o) {
     return good;
 }
 
-/* The first run takes the machine. What trials find comes first. */
 static bool run(program *program, const options *o) {
     trials trials = {.count = 0};
     check_request(program->step, o);
-    if (!program->has_device) {
+    if (program->device.info.sms == 0) {
         device_open(program->step, o->device, &program->device);
-        program->has_device = true;
     }
     if (o->explain) {
         return explain(program->step, o);

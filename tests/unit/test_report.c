@@ -271,7 +271,7 @@ static const row ROWS[] = {
       "device     Test GPU, 132 SMs, compute capability 9.0, CUDA 13.0, cuBLAS 13.1.0, "
       "driver unknown\n",
       "problem    m=100000 n=40000 k=100, bf16 in and out, fp32 accumulate\n",
-      "inputs     normal, seed 1, 256 copies of the operands (0.0294 GB, L2 is 60 MB)\n",
+      "inputs     normal, seed 1, 256 copies of the operands\n",
       "verified   exact: 32768 of 32768 equal; bounded: largest error 0.25 of the bound; "
       "cuBLAS agrees; guards intact; timed buffers checked again\n",
       "time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 14 launches, burst)\n",
