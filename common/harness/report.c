@@ -13,15 +13,14 @@ extern const char gemm_ladder_commit[];
 
 enum { SECONDS_DIGITS = 9, DIGITS = 7 };
 
-/* What is known of a timed contender beside its samples. A row has all of it; where it is printed
- * says the code below. */
+/* What is known of a timed contender beside its samples. */
 static const struct {
-    const char *key, *format; /* of the printed value */
+    const char *key, *format; /* in the row, and printed */
     double scale;             /* by which it is printed */
-} FIELD[FIELDS] = {[SHARE] = {"share", "%.1f %%", 100},
-                   [CLOCK_GHZ] = {"ghz", "%.3f GHz", 1},
-                   [WATTS] = {"watts", "%.0f W", 1},
-                   [JOULES] = {"joules", "%.3g J", 1}};
+} FIELD[FIELDS] = {[SHARE] = {"share", ", %.1f %% of peak", 100},
+                   [CLOCK_GHZ] = {"ghz", ", %.3f GHz", 1},
+                   [WATTS] = {"watts", ", %.0f W", 1},
+                   [JOULES] = {"joules", ", %.3g J per launch", 1}};
 
 static timing_summary times_of(const report *report, const contender *contender) {
     return timing_summarize(report->workload, contender, report->timing->rounds);
@@ -176,7 +175,12 @@ static void print_time(FILE *out, const report *report, const contender *contend
     print_if(out, protocol == PROTOCOL_CALL && contender->before_seconds > 0,
              ", %.3g ms before the first", 1e3 * contender->before_seconds);
     print_if(out, timing->interrupted, ", interrupted");
-    fputs(")\n", out);
+    fputc(')', out);
+    for (enum measure field = CLOCK_GHZ; field < FIELDS; ++field) {
+        print_if(out, isfinite(times.of[field]), FIELD[field].format,
+                 FIELD[field].scale * times.of[field]);
+    }
+    fputc('\n', out);
     print_if(out, contender->role != CONTENDER_STEP, "ratio      %.3f of %s  (%.3f to %.3f)\n",
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
@@ -200,40 +204,8 @@ static void print_regret(FILE *out, const report *report) {
              chosen / least, fastest, 1e3 * least, kernels);
 }
 
-/* A value of a contender, or a dash if it is not known. */
-static void print_field(FILE *out, const timing_summary *times, enum measure field) {
-    print_if(out, isfinite(times->of[field]), FIELD[field].format,
-             FIELD[field].scale * times->of[field]);
-    print_if(out, !isfinite(times->of[field]), "-");
-}
-
-/* Two values of the step, with words after each; then those of the one that it is compared with
- * first: "power      700 W, 0.5 J per launch   (cuBLAS 690 W, 0.6 J)". */
-static void print_pair(FILE *out, const report *report, const char *label, enum measure first,
-                       const char *after_first, enum measure second, const char *after_second) {
-    const workload *workload = report->workload;
-    const timing_summary step = times_of(report, &workload->contender[0]);
-    const contender *peer =
-        workload_find(workload, workload->arithmetic.moves ? CONTENDER_COPY : CONTENDER_OTHER);
-    fputs(label, out);
-    print_field(out, &step, first);
-    fputs(after_first, out);
-    print_field(out, &step, second);
-    fputs(after_second, out);
-    if (peer != NULL) {
-        const timing_summary times = times_of(report, peer);
-        fprintf(out, "   (%s ", peer->title);
-        print_field(out, &times, first);
-        fputs(", ", out);
-        print_field(out, &times, second);
-        fputc(')', out);
-    }
-    fputc('\n', out);
-}
-
 static void print_timing(FILE *out, const report *report) {
     const workload *workload = report->workload;
-    const enum protocol protocol = workload->options->protocol;
     const heuristics *found = &report->timing->heuristics;
     for (int who = 0; who < workload->contenders; ++who) {
         const contender *contender = &workload->contender[who];
@@ -244,16 +216,6 @@ static void print_timing(FILE *out, const report *report) {
                  found->winner.number, found->returned + found->enumerated, found->winner.name);
     }
     print_regret(out, report);
-    if (workload->arithmetic.moves) {
-        print_pair(out, report, "memory     ", SHARE,
-                   " of the peak by clock and bus width   clock ", CLOCK_GHZ, "");
-    } else if (protocol != PROTOCOL_CALL) {
-        print_pair(out, report, "tensor     ", SHARE, " of the tensor-core peak's cycles   clock ",
-                   CLOCK_GHZ, "");
-    }
-    if (protocol == PROTOCOL_SUSTAINED) {
-        print_pair(out, report, "power      ", WATTS, ", ", JOULES, " per launch");
-    }
 }
 
 void report_print_measured(FILE *out, const report *report) {

@@ -49,7 +49,7 @@ static const run RUNS[] = {
     {NULL, &TRANSPOSE, NONE, "--m 4 --n 131072 --protocol none --inputs bits", RIGHT,
      "verified   bits exact: 1048576 of 1048576 equal; cublasSgeam"},
     {NULL, &TRANSPOSE, NONE, "--m 4096 --n 2048 --rounds 2", RIGHT,
-     "GB/s|of the device copy|memory  |of cublasSgeam|!TFLOPS"},
+     "GB/s|of the device copy| % of peak|of cublasSgeam|!TFLOPS"},
     {NULL, &TRANSPOSE, WRONG_ELEMENT, MOVED, WRONG,
      "1 of 52800 differ; first at [263][199]: got 0x"},
     {NULL, &TRANSPOSE, UNWRITTEN, MOVED, WRONG, "52800 of 52800 differ"},
