@@ -29,7 +29,7 @@ enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, TEXT, FLAG
 typedef struct option {
     const char *name;
     const char *argument; /* in the help; NULL: its names */
-    const char *help;     /* lines */
+    const char *help;
     enum kind kind;
     size_t to;          /* its place in struct options */
     unsigned needs;     /* bits: what the program must have */
@@ -43,44 +43,36 @@ static const option OPTIONS[] = {
     {"--m", "M", "rows of A", NUMBER, TO(m), 0, 1, LARGEST_DIMENSION},
     {"--n", "N", "rows of B; without a B, columns of A", NUMBER, TO(n), 0, 1, LARGEST_DIMENSION},
     {"--k", "K", "columns of A and B", NUMBER, TO(k), HAS_K, 1, LARGEST_DIMENSION},
-    {"--alpha", "X", "alpha in D = alpha * A * B^T + beta * C (default 1)", SCALAR, TO(alpha),
+    {"--alpha", "X", "in D = alpha * A * B^T + beta * C (default 1)", SCALAR, TO(alpha),
      HAS_SCALARS, 0, 0},
-    {"--beta", "Y", "beta in it (default 1)", SCALAR, TO(beta), HAS_SCALARS, 0, 0},
+    {"--beta", "Y", "in the same (default 1)", SCALAR, TO(beta), HAS_SCALARS, 0, 0},
     {"--inputs", NULL, "how to draw the operands (default normal)", CHOICE, TO(inputs), 0, 0, 0},
-    {"--seed", "S", "seed of the inputs and of random policies (default 1)", SEED, TO(seed), 0, 0,
+    {"--seed", "S", "of the inputs and of random policies (default 1)", SEED, TO(seed), 0, 0,
      UINT64_MAX},
-    {"--policy", NULL,
-     "the order in which copies and threads go on; all: all\n"
-     "but random, and one random (default all)",
-     POLICY, TO(policy), HAS_POLICIES, 0, 0},
+    {"--policy", NULL, "the order of events; all (default): each one, and one random", POLICY,
+     TO(policy), HAS_POLICIES, 0, 0},
     {"--protocol", NULL, "how to time; none: do not time (default burst)", CHOICE, TO(protocol),
      HAS_TIMES, 0, 0},
     {"--rounds", "R", "timed rounds (default 10; sustained: 3)", NUMBER, TO(rounds), HAS_TIMES, 1,
      MOST_ROUNDS},
     {"--turn", "T", "which contender begins: 0 the rung (default), 1 the next", NUMBER, TO(turn),
      HAS_TIMES, 0, MOST_ROUNDS},
-    {"--heuristics", "N|all",
-     "time N of cuBLASLt's algorithms (at most 64), or all\n"
-     "in every configuration; then time the fastest beside\nthe rung as well",
+    {"--heuristics", "N|all", "time the fastest of N of cuBLASLt's algorithms, or of all, as well",
      COUNT_OR_ALL, TO(heuristics), HAS_TIMES | HAS_CUBLASLT, 1, MOST_HEURISTICS},
-    {"--algorithm", "HEX", "time this algorithm beside the rung, as in --json", TEXT, TO(algorithm),
-     HAS_TIMES | HAS_CUBLASLT, 0, 0},
-    {"--kernel", "N|all",
-     "take this kernel of those that the rung has, from 1;\nall: time each beside the rung's "
-     "choice",
+    {"--algorithm", "HEX", "time this one of them, by its digits in --json, as well", TEXT,
+     TO(algorithm), HAS_TIMES | HAS_CUBLASLT, 0, 0},
+    {"--kernel", "N|all", "take this kernel of the rung, from 1; all: time each as well",
      COUNT_OR_ALL, TO(kernel), HAS_KERNELS, 1, 0},
-    {"--explain", "", "print the kernels that the rung would rather take, and\nwhy; run nothing",
-     FLAG, TO(explain), HAS_KERNELS, 0, 0},
+    {"--explain", "", "print which kernels the rung would rather take, and why; run nothing", FLAG,
+     TO(explain), HAS_KERNELS, 0, 0},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
      0, INT_MAX},
     {"--events", "E", "how many events of each warp to keep (default 8192)", NUMBER, TO(events),
      HAS_TRACE, 1, MOST_EVENTS},
     {"--device", "I", "which GPU (default 0)", NUMBER, TO(device), HAS_DEVICES, 0, INT_MAX},
     {"--json", "FILE", "also write the result to FILE", TEXT, TO(json), 0, 0, 0},
-    {"--runs", "FILE",
-     "one run for each line of FILE, instead: its options,\nwith tabs between; up to the first "
-     "wrong result",
-     TEXT, TO(runs), 0, 0, 0},
+    {"--runs", "FILE", "a run for each line of FILE, its options with tabs between", TEXT, TO(runs),
+     0, 0, 0},
     {"--help", "", "this text", FLAG, TO(help), 0, 0, 0},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
@@ -182,9 +174,8 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         *(const char **)to = value;
         return *value != '\0' && strncmp(value, "--", 2) != 0;
     case FLAG:
-        snprintf(must, size, "given without a value");
         *(bool *)to = true;
-        return *value == '\0';
+        return true;
     case COUNT_OR_ALL:
         *(option->to == TO(kernel) ? &o->every_kernel : &o->enumerates) = all;
         *(int *)to = (int)option->high;
@@ -288,20 +279,18 @@ void options_print_help(FILE *out, const step *step, const option_rules *rules) 
             rule, rules->m, rules->n);
     fprintf(out, (rules->has & HAS_K) != 0 ? " k=%d.\n\n" : ".\n\n", rules->k);
     for (const option *option = OPTIONS; option < OPTIONS + OPTION_COUNT; ++option) {
-        char names[256] = "";
+        char names[256];
         if (refusal_of(rules, option, NULL) != NULL) {
             continue;
         }
         if (option->argument == NULL) {
             list_names(rules, option, "|", names, sizeof names);
+        } else {
+            snprintf(names, sizeof names, "%s", option->argument);
         }
-        const char *argument = option->argument != NULL ? option->argument : names;
-        const int used = fprintf(out, "  %s %s", option->name, argument);
-        fprintf(out, used < COLUMN ? "%*s" : "\n%*s", used < COLUMN ? COLUMN - used : COLUMN, "");
-        for (const char *c = option->help; *c != '\0'; ++c) {
-            fprintf(out, *c == '\n' ? "%c%*s" : "%c", *c, COLUMN, "");
-        }
-        fputc('\n', out);
+        const int used = fprintf(out, "  %s %s", option->name, names);
+        fprintf(out, "%s%*s%s\n", used < COLUMN ? "" : "\n", used < COLUMN ? COLUMN - used : COLUMN,
+                "", option->help);
     }
     fputs("\nExit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
           "shape;\n77 this machine cannot run it.\n",
