@@ -38,13 +38,13 @@ one_line() {
 # The programs (gpu:RUNG or emulated:RUNG, a pattern), and command lines that they refuse.
 REFUSED='
 *               | --size=abc ; --size=0 ; --size=18446744073709551616 ; --m= ; --unknown ; 4096
-*               | --size 4096 --m 4096 ; --inputs foo ; --protocol foo ; --check full ; --policy foo
+*               | --inputs foo ; --protocol foo ; --check full ; --policy foo
 *               | --json ; --json= ; --json no/such/directory/result.json ; --size 4096 --m
 gpu:*           | --policy lazy ; --rounds=0 ; --device=-1
 emulated:*      | --protocol burst ; --rounds 3 ; --device 0 ; --seed x
 # What is for products, and for moves: there words are compared, all of them, and there is no k.
 *:[!t]*         | --inputs bits
-*:t*            | --k 4 ; --size 4096 --k 4096
+*:t*            | --k 4
 # Shapes. v21, v23 and v24 take all. 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
 *:!(v21|v23|v24)     | --size 4095
 *:t*            | --n 4098 ; --m 4 --n 1

@@ -15,7 +15,6 @@ static const run RUNS[] = {
     {"bad options exit with 2 before a GPU is looked for", &BF16, 0, "--bogus", USAGE, "--bogus"},
     {NULL, &BF16, 0, "--size 0", USAGE, "--size '0'"},
     {NULL, &BF16, 0, "--size", USAGE, "needs a value"},
-    {NULL, &BF16, 0, "--size 4096 --m 128", USAGE, "either"},
     {NULL, &BF16, 0, "--policy all", USAGE, "a GPU orders events itself"},
     {"bad shapes exit with 2", &BF16, 0, "--m 100", USAGE, "m=100 is not a multiple of 128"},
     {NULL, &BF16, 0, "--n 128", USAGE, "multiples of 256"},
