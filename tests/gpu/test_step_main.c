@@ -26,7 +26,6 @@ static const run RUNS[] = {
      "exact: 8 of 8 equal"},
     {NULL, &BF16, NONE, "--m 264 --n 200 --k 72 --protocol none --inputs integers", RIGHT,
      "exact: 105600 of 105600 equal; cuBLAS"},
-    {NULL, &BF16, NONE, "--size 1024 --protocol none", RIGHT, "exact: 2097152 of 2097152 equal"},
     {"rows of any length", &ANY_ROW, NONE, "--m 1 --n 1 --k 1 --protocol none", RIGHT,
      "exact: 1 of 1 equal; bounded"},
     {NULL, &ANY_ROW, NONE, "--m 1 --n 4999 --k 777 --rounds 1 --heuristics 64", RIGHT,
@@ -42,7 +41,6 @@ static const run RUNS[] = {
      "exact: 52800 of 52800 equal; bounded: largest error"},
     {NULL, &FP16, NONE, "--m 512 --n 256 --k 40960 --protocol none", RIGHT, "cuBLAS agrees"},
     {NULL, &FP16, NONE, "--size 1024 --rounds 2", RIGHT, "of cuBLAS with fp16 sums"},
-    {NULL, &FP16, WRONG_ELEMENT, "--m 8 --n 16 --k 8", WRONG, "1 of 128 differ"},
     {"matrices that are moved", &TRANSPOSE, NONE, "--m 200 --n 264 --protocol none", RIGHT,
      "bits exact: 52800 of 52800 equal; normal exact: 105600 of 105600 equal; "
      "cublasSgeam agrees"},
@@ -52,7 +50,6 @@ static const run RUNS[] = {
      "GB/s|of the device copy| % of peak|of cublasSgeam|!TFLOPS"},
     {NULL, &TRANSPOSE, WRONG_ELEMENT, MOVED, WRONG,
      "1 of 52800 differ; first at [263][199]: got 0x"},
-    {NULL, &TRANSPOSE, UNWRITTEN, MOVED, WRONG, "52800 of 52800 differ"},
     {NULL, &TRANSPOSE, WRITES_BEHIND, MOVED, WRONG, "the byte 1 after its last one"},
     {NULL, &TRANSPOSE, WRONG_LATER, MOVED, WRONG, "(after timing)"},
     {NULL, &ADD_ONE, NONE, "--m 3 --n 4 --protocol none", RIGHT, "bits exact: 12 of 12 equal"},
@@ -60,6 +57,8 @@ static const run RUNS[] = {
     {NULL, &ADD_ONE, WRONG_ELEMENT, "--m 3 --n 4 --rounds 1", WRONG, "first at [2][3]: got 0x"},
     {"four launches of a long product are a burst", &BF16, NONE, "--size 4096 --rounds 1", RIGHT,
      "1 round of 4 launches, burst"},
+    {"sustained timing", &BF16, NONE, "--m 1024 --n 2048 --k 512 --protocol sustained --rounds 1",
+     RIGHT, "timed buffers checked again|1 round, sustained|ratio |TFLOPS"},
     {"the time of a call", &BF16, NONE, "--size 512 --protocol call --rounds 2", RIGHT,
      "2 rounds of 21 calls"},
     {"what a choice loses against each kernel", &CHOOSES, NONE,
@@ -68,9 +67,7 @@ static const run RUNS[] = {
     {NULL, &CHOOSES, WRONG_LATER, "--size 4096 --kernel all --rounds 1", WRONG, "WRONG      "},
     {"a wrong element is found", &BF16, WRONG_ELEMENT, SMALL, WRONG,
      "WRONG      exact: 1 of 52800 differ; first at [199][263]: got 48.5, expected "},
-    {NULL, &BF16, WRONG_ELEMENT, "--size 1024", WRONG, "[1023][1023]"},
     {"a NaN is found", &BF16, NAN_ELEMENT, SMALL, WRONG, "got nan"},
-    {NULL, &BF16, NAN_ELEMENT, "--m 1000 --n 1000 --k 64", WRONG, "WRONG"},
     {"an output that is not written is found", &BF16, UNWRITTEN, SMALL, WRONG,
      "exact: 52800 of 52800 differ"},
     {"writes beside the output are found", &BF16, WRITES_BEHIND, SMALL, WRONG,
@@ -93,30 +90,16 @@ static const run RUNS[] = {
 
 static void addmm(void) { expect_scalars("--m 200 --n 260 --k 72 --rounds 1"); }
 
-static void timed(const char *protocol, const char *rounds, const char *says) {
-    char words[128];
-    snprintf(words, sizeof words, "--m 1024 --n 2048 --k 512 --protocol %s --rounds %s", protocol,
-             rounds);
-    expect_file(&BF16, words, RIGHT, says,
-                "\"timed\":{\"step\":{\"seconds\":[|\"cublas\":{\"seconds\":[");
-}
-
 /* Four launches of this product take a few microseconds: more have to be timed. */
 static void burst(void) {
     static const char before[] = "2 rounds of ";
     int count = 0;
-    int length = 0;
-    timed("burst", "2", "timed buffers checked again|2 rounds of |ratio |TFLOPS");
+    expect_file(&BF16, "--m 1024 --n 2048 --k 512 --rounds 2", RIGHT,
+                "timed buffers checked again|2 rounds of |launches, burst|ratio |TFLOPS",
+                "\"timed\":{\"step\":{\"seconds\":[|\"cublas\":{\"seconds\":[");
     const char *found = strstr(output, before);
-    EXPECT(found != NULL &&
-               sscanf(found + strlen(before), "%d launches, burst%n", &count, &length) == 1 &&
-               length > 0,
-           "no number of launches: %s", output);
+    EXPECT(found != NULL && sscanf(found + strlen(before), "%d", &count) == 1, "%s", output);
     EXPECT(count > BURST_LEAST_LAUNCHES && count <= BURST_MOST_LAUNCHES, "%d launches", count);
-}
-
-static void sustained(void) {
-    timed("sustained", "1", "timed buffers checked again|1 round, sustained|ratio |TFLOPS");
 }
 
 static void heuristics_of_cublaslt(void) {
@@ -132,32 +115,27 @@ static void heuristics_of_cublaslt(void) {
                       "of cuBLASLt's best"});
 }
 
-/* What follows, in the file, the first of the words, then the next ... */
-static const char *after(const char *const *words, size_t count) {
-    const char *found = recorded;
-    for (size_t i = 0; i < count && found != NULL; ++i) {
-        found = strstr(found, words[i]);
-        found = found == NULL ? NULL : found + strlen(words[i]);
-    }
-    return found == NULL ? "" : found;
+/* The number after the key, in the part of the file after the first one. */
+static double number_after(const char *part, const char *key) {
+    const char *found = strstr(recorded, part);
+    found = found != NULL ? strstr(found, key) : NULL;
+    return found != NULL ? strtod(found + strlen(key), NULL) : NAN;
 }
 
 /* In the search a kernel takes as long as in a burst, and not as long as enqueueing it; and what
  * one process finds, another one takes by its digits. */
 static void search_of_cublaslt(void) {
-    static const char *const SEARCHED[] = {"\"winner\"", "\"seconds\":"};
-    static const char *const TIMED[] = {"\"timed\"", "\"cublaslt\"", "\"seconds\":["};
-    static const char *const DIGITS[] = {"\"winner\"", "\"algorithm\":\""};
     static const double TOLERANCE = 0.25;
     char words[256];
     expect_file(&BF16, "--size 512 --rounds 1 --heuristics 4", RIGHT, "of cuBLASLt's best",
-                "\"winner\"");
-    const double searched = strtod(after(SEARCHED, 2), NULL);
-    const double burst = strtod(after(TIMED, 3), NULL);
+                "\"winner\"|\"algorithm\":\"");
+    const double searched = number_after("\"winner\"", "\"seconds\":");
+    const double burst = number_after("\"cublaslt\":{\"seconds\"", "[");
     EXPECT(fabs(searched / burst - 1) <= TOLERANCE, "%g s in the search, %g s in the burst",
            searched, burst);
+    const char *digits = strstr(recorded, "\"algorithm\":\"");
     snprintf(words, sizeof words, "--size 512 --rounds 1 --algorithm %.*s", (int)ALGORITHM_DIGITS,
-             after(DIGITS, 2));
+             digits != NULL ? digits + strlen("\"algorithm\":\"") : "");
     expect_run(&(run){NULL, &BF16, NONE, words, RIGHT, "of cuBLASLt's best"});
 }
 
@@ -178,7 +156,6 @@ static const struct {
 } CASES[] = {
     {"gpu program: alpha, beta and C", addmm},
     {"gpu program: burst timing", burst},
-    {"gpu program: sustained timing", sustained},
     {"gpu program: several runs", several_runs},
     {"gpu program: the best of cuBLASLt's algorithms", heuristics_of_cublaslt},
     {"gpu program: the search among cuBLASLt's algorithms", search_of_cublaslt},

@@ -178,15 +178,11 @@ static void algorithms(void) {
 
 static void long_arguments_are_cut(void) {
     static char word[4096];
-    static char program[] = "program";
-    static char json[] = "--inputs";
-    char *argv[] = {program, word, word};
+    static char inputs[] = "--inputs";
+    char *argv[] = {inputs, word, word};
     memset(word, 'x', sizeof word - 1);
     EXPECT(options_parse(2, argv, &GPU, &parsed, error, sizeof error) != 0, "taken");
     EXPECT(strlen(error) == sizeof error - 1, "length %zu", strlen(error));
-    argv[1] = json;
-    EXPECT(options_parse(3, argv, &GPU, &parsed, error, sizeof error) != 0, "taken");
-    EXPECT(strstr(error, "must be normal or") != NULL, "%s", error);
 }
 
 int main(void) {
