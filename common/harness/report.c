@@ -180,6 +180,11 @@ static void print_time(FILE *out, const report *report, const contender *contend
         print_if(out, isfinite(times.of[field]), FIELD[field].format,
                  FIELD[field].scale * times.of[field]);
     }
+    print_if(out,
+             isfinite(times.of[CLOCK_GHZ]) && !isfinite(times.of[SHARE]) &&
+                 !(report->workload->step->on_cuda_cores && is_step(contender->role)),
+             ", peak unknown");
+    print_if(out, protocol == PROTOCOL_SUSTAINED && !isfinite(times.of[WATTS]), ", power unknown");
     fputc('\n', out);
     print_if(out, contender->role != CONTENDER_STEP, "ratio      %.3f of %s  (%.3f to %.3f)\n",
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
@@ -330,6 +335,7 @@ static void write_contender(json *json, const report *report, const contender *c
 /* Which of cuBLASLt's algorithms was timed beside the step. */
 static void write_heuristics(json *json, const heuristics *found) {
     json_open(json, "heuristics", '{');
+    json_integer(json, "asked", MOST_HEURISTICS);
     json_integer(json, "returned", (uint64_t)found->returned);
     json_count(json, "enumerated", (size_t)found->enumerated);
     json_bool(json, "cut", found->cut);

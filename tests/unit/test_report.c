@@ -293,7 +293,7 @@ static const row ROWS[] = {
      searched,
      {"cuBLASLt   0.5 ms  1600.0 TFLOPS", "ratio      0.500 of cuBLASLt's best  (0.500 to 0.500)\n",
       "           number 7 of 9: algorithm 66, tile 20\n",
-      "\"heuristics\":{\"returned\":9,\"launched\":2,\"checked\":1,"
+      "\"heuristics\":{\"asked\":64,\"returned\":9,\"launched\":2,\"checked\":1,"
       "\"winner\":{\"number\":7,\"name\":\"algorithm 66, tile 20\",",
       "!fp16_sums"}},
     {"what a choice loses",
@@ -342,8 +342,8 @@ static const row ROWS[] = {
     {"a card of 8.9 with an unknown speed for fp32 sums, in use",
      on_workstation,
      {"in use     by process 4711 python3: times mean little\n", ", 45.8 % of peak\ncuBLAS",
-      "1.500 GHz\nratio", "\"other_processes\":[\"4711 python3\",\"12\"]", "!display  ",
-      "!limited to", "!WSL"}},
+      "1.500 GHz, peak unknown\nratio", "\"other_processes\":[\"4711 python3\",\"12\"]",
+      "!display  ", "!limited to", "!WSL"}},
     {"words that are wrong",
      wrong_words,
      {"WRONG      the device copy exact: 1 of 32768 differ; first at [0][0]: got "
