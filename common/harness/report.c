@@ -190,42 +190,14 @@ static void print_time(FILE *out, const report *report, const contender *contend
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
 
-/* What the step's choice loses against the fastest of its kernels. */
-static void print_regret(FILE *out, const report *report) {
+void report_print_measured(FILE *out, const report *report) {
     const workload *workload = report->workload;
-    const double chosen = times_of(report, &workload->contender[0]).of[SECONDS];
-    const char *fastest = "";
-    int kernels = 0;
-    double least = INFINITY;
-    for (int who = 1; who < workload->contenders; ++who) {
-        const double seconds = times_of(report, &workload->contender[who]).of[SECONDS];
-        if (workload->contender[who].role == CONTENDER_KERNEL) {
-            fastest = seconds < least ? workload->contender[who].title : fastest;
-            least = fmin(least, seconds);
-            ++kernels;
-        }
-    }
-    print_if(out, kernels > 0, "regret     %.3f of the time of %s, %.4g ms, the fastest of %d\n",
-             chosen / least, fastest, 1e3 * least, kernels);
-}
-
-static void print_timing(FILE *out, const report *report) {
-    const workload *workload = report->workload;
-    const heuristics *found = &report->timing->heuristics;
-    for (int who = 0; who < workload->contenders; ++who) {
+    for (int who = 0; who < workload->contenders && report->timing != NULL; ++who) {
         const contender *contender = &workload->contender[who];
-        if (contender->role != CONTENDER_KERNEL) {
-            print_time(out, report, contender);
-        }
+        const heuristics *found = &report->timing->heuristics;
+        print_time(out, report, contender);
         print_if(out, contender->role == CONTENDER_HEURISTIC, "           number %d of %d: %s\n",
                  found->winner.number, found->returned + found->enumerated, found->winner.name);
-    }
-    print_regret(out, report);
-}
-
-void report_print_measured(FILE *out, const report *report) {
-    if (report->timing != NULL) {
-        print_timing(out, report);
     }
     if (report->emulation != NULL) {
         emulation_print(out, report->emulation);
