@@ -1,5 +1,6 @@
 #include "harness/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -128,20 +129,19 @@ static void list_names(const option_rules *rules, const option *option, const ch
     }
 }
 
-/* Only digits: no sign, no space, no exponent, nothing after them. */
+/* No sign, no space before it, nothing after it. */
 static bool parse_number(uint64_t low, uint64_t high, const char *text, uint64_t *number) {
-    const bool plain = *text != '\0' && strspn(text, "0123456789") == strlen(text);
+    char *end;
     errno = 0;
-    *number = plain ? strtoull(text, NULL, 10) : 0;
-    return plain && errno == 0 && *number >= low && *number <= high;
+    *number = strtoull(text, &end, 10);
+    return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *number >= low &&
+           *number <= high;
 }
 
-/* A decimal number, with or without a point and an exponent: no hexadecimal one, no infinity. */
 static bool parse_scalar(const char *text, float *number) {
-    char *end = NULL;
-    const bool plain = *text != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
-    *number = plain ? strtof(text, &end) : 0;
-    return plain && *end == '\0' && isfinite(*number);
+    char *end;
+    *number = strtof(text, &end);
+    return end != text && *end == '\0' && isfinite(*number);
 }
 
 /* Stores the value where the option says. False if it is not valid; then `must` says what it must

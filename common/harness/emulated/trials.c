@@ -42,7 +42,7 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
         /* few rows: less tiles than CTAs, of many k-tiles */
         {!moves && step->multiple_m == 1, 1, TILE + RAGGED_N, around + RAGGED_K},
         /* rows that TMA cannot copy */
-        {step->any_row, TILE + 1, TILE + RAGGED_N + 3, 2 * tile_k + RAGGED_K - 1},
+        {!moves && step->any_row, TILE + 1, TILE + RAGGED_N + 3, 2 * tile_k + RAGGED_K - 1},
         /* more tiles than CTAs, and an odd one last */
         {!moves, TILE, (sms + 1) * TILE, around},
     };
