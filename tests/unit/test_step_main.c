@@ -60,6 +60,7 @@ static const run RUNS[] = {
      "exact: 1 of 262656 differ; first at [256][256]: got nan"},
     {"a default run ends at the first shape that is wrong", &BF16, WRONG_ELEMENT, "", WRONG,
      "problem    m=64 n=64 k=64|!m=256"},
+    {NULL, &BF16, WRONG_SECOND_TRIAL, "", WRONG, "m=256 n=512|WRONG      exact|!n=1024|!k=320"},
     /* One bit of an fp32, far within the bound, under one of the policies. */
     {"two launches that differ in one bit", &ADDMM, NONE, UNEVEN "--alpha 0.3", RIGHT, "bounded"},
     {NULL, &ADDMM, LAST_BIT_LATER, UNEVEN "--alpha 0.3", WRONG,
