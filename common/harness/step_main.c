@@ -161,12 +161,11 @@ static bool run(program *program, const options *o) {
     return run_trials(program, &trials, 0) && run_shape(program, o, &trials);
 }
 
-/* where: "", or which line of --runs has these arguments. */
-static options parse(const program *program, int argc, char **argv, const char *where) {
+static options parse(const program *program, int argc, char **argv) {
     options options;
     char error[ERROR_SIZE];
     if (options_parse(argc, argv, &program->rules, &options, error, sizeof error) != 0) {
-        end_with(STATUS_USAGE, "%s%s (--help says more)", where, error);
+        end_with(STATUS_USAGE, "%s (--help says more)", error);
     }
     return options;
 }
@@ -174,6 +173,7 @@ static options parse(const program *program, int argc, char **argv, const char *
 /* A run for each line of the file, which has its options with tabs between, in one process: CUDA
  * and cuBLAS start once. */
 static bool run_lines(program *program, const char *path) {
+    static char prefix[64]; /* of messages */
     char *line = NULL;
     size_t room = 0;
     bool right = true;
@@ -181,19 +181,18 @@ static bool run_lines(program *program, const char *path) {
     if (file == NULL) {
         end_with(STATUS_USAGE, "--runs: cannot read '%s': %s", path, strerror(errno));
     }
-    for (int number = 1; right && !program->interrupted && getline(&line, &room, file) > 0;
-         ++number) {
+    for (int i = 1; right && !program->interrupted && getline(&line, &room, file) > 0; ++i) {
         char *argv[MOST_WORDS + 2] = {NULL};
-        char where[32];
         int argc = 1;
-        snprintf(where, sizeof where, "--runs, line %d: ", number);
-        for (char *word = strtok(line, "\t\n"); word != NULL && argc <= MOST_WORDS;
-             word = strtok(NULL, "\t\n")) {
+        char *word = strtok(line, "\t\n");
+        for (; word != NULL && argc <= MOST_WORDS; word = strtok(NULL, "\t\n")) {
             argv[argc++] = word;
         }
-        const options o = parse(program, argc, argv, where);
-        if (argc == 1 || argc > MOST_WORDS || o.help || o.runs != NULL) {
-            end_with(STATUS_USAGE, "%sthe options of one run, without --help and --runs", where);
+        snprintf(prefix, sizeof prefix, "%s: --runs, line %d", program->step->name, i);
+        message_prefix(prefix);
+        const options o = parse(program, argc, argv);
+        if (argc == 1 || word != NULL || o.help || o.runs != NULL) {
+            end_with(STATUS_USAGE, "the options of one run, without --help and --runs");
         }
         right = run(program, &o);
     }
@@ -205,7 +204,7 @@ static bool run_lines(program *program, const char *path) {
 int step_main(const step *step, int argc, char **argv) {
     program program = {.step = step, .rules = machine_option_rules(step)};
     message_prefix(step->name);
-    const options options = parse(&program, argc, argv, "");
+    const options options = parse(&program, argc, argv);
     if (options.help) {
         options_print_help(stdout, step, &program.rules);
         return output_end(STATUS_VERIFIED);
