@@ -4,7 +4,7 @@ EMULATED_C := $(HARNESS_BOTH) $(wildcard common/harness/emulated/*.c)
 EMULATED_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness/%.o)
 EMULATED_ASAN_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness-asan/%.o)
 EMULATED_HARNESS := $(BUILD)/emulated/harness/libharness.a
-EMULATED_TRACE_MEASURE := $(addprefix $(BUILD)/emulated/harness/trace/,measure.o emulated/listen.o)
+EMULATED_TRACE_MEASURE := $(BUILD)/emulated/harness/trace/measure.o
 $(EMULATED_OBJECTS) $(EMULATED_TRACE_MEASURE): $(BUILD)/emulated/harness/%.o: common/harness/%.c \
     $(BUILD)/emulated-flags
 	$(call cc,$(EMULATOR_INCLUDE) $(ALL_DEPS))

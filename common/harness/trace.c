@@ -120,7 +120,7 @@ static void write_clocks(json *json, const trace *trace) {
 
 void trace_write(json *json, const trace *trace) {
     const uint32_t first = earliest(trace);
-    json_text(json, "time_unit", trace->time_unit);
+    json_text(json, "time_unit", trace->order != NULL ? "emulated steps" : "SM cycles");
     json_text(json, "policy", trace->order != NULL ? trace->order : "");
     write_three(json, "grid", trace->grid);
     write_three(json, "block", trace->block);

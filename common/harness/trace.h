@@ -13,12 +13,11 @@
 enum { TRACE_MOST_WARPS = 32 };
 
 typedef struct trace {
-    const char *time_unit; /* of all times: "SM cycles" or "emulated steps" */
-    const char *order;     /* the emulator's policy; NULL on a GPU */
-    uint32_t grid[3];      /* CTAs */
-    uint32_t block[3];     /* threads of one */
-    uint32_t cta[3];       /* the blockIdx of the one that was traced */
-    uint64_t number;       /* the same, counted from 0, x fastest */
+    const char *order; /* the emulator's policy; NULL on a GPU */
+    uint32_t grid[3];  /* CTAs */
+    uint32_t block[3]; /* threads of one */
+    uint32_t cta[3];   /* the blockIdx of the one that was traced */
+    uint64_t number;   /* the same, counted from 0, x fastest */
     uint64_t ctas;
     uint32_t capacity;                 /* events of a warp that were kept */
     trace_warp warp[TRACE_MOST_WARPS]; /* those of the CTA */
@@ -36,8 +35,3 @@ void trace_print(FILE *out, const trace *trace);
 /* Writes all of it, into an object that the caller begins and ends; times count from the earliest
  * one. */
 void trace_write(json *json, const trace *trace);
-
-/* Adds what a machine reports about a traced launch besides the kernel's events: the unit of its
- * times and, from now on, the operations of trace->cta. NULL: no more. On a GPU nothing reports
- * them. trace/gpu/ and trace/emulated/ are two implementations. */
-void trace_listen(trace *trace);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulator/emulator.h"
 #include "harness/buffers.h"
 #include "harness/machine.h"
 #include "harness/message.h"
@@ -44,17 +45,35 @@ trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3])
     return control;
 }
 
+/* An operation, of which the emulator tells; on a GPU nothing does. */
+static void hear(const emulator_operation *told, void *context) {
+    enum { MORE = 1024 };
+    (void)context;
+    if (memcmp(told->cta, traced.cta, sizeof told->cta) != 0) {
+        return;
+    }
+    if (traced.operations % MORE == 0) {
+        const size_t room = traced.operations + MORE;
+        traced.operation = realloc(traced.operation, room * sizeof *traced.operation);
+        if (traced.operation == NULL) {
+            end_with(STATUS_FAILED,
+                     "no memory for %zu operations of the trace: take a smaller shape", room);
+        }
+    }
+    traced.operation[traced.operations++] = *told;
+}
+
 /* Launches each contender once; their outputs are checked. */
 static void launch_and_verify(workload *workload, verification *verification) {
     workload_poison(workload);
     traced.order = machine_choose_order(workload->options, 0);
-    trace_listen(&traced);
+    emulator_listen(hear, NULL);
     for (int who = 0; who < workload->contenders; ++who) {
         contender *contender = &workload->contender[who];
         contender->launch(contender, contender->launches++);
         device_wait(workload->device, contender->title);
     }
-    trace_listen(NULL);
+    emulator_listen(NULL, NULL);
     verify_after_timing(workload, verification);
 }
 
