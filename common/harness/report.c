@@ -190,14 +190,37 @@ static void print_time(FILE *out, const report *report, const contender *contend
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
 
+/* What the step's choice loses against the fastest of its kernels. */
+static void print_regret(FILE *out, const report *report) {
+    const workload *workload = report->workload;
+    const double own = times_of(report, &workload->contender[0]).of[SECONDS];
+    const contender *fastest = NULL;
+    double least = INFINITY;
+    for (int who = 1; who < workload->contenders; ++who) {
+        const contender *contender = &workload->contender[who];
+        const double seconds = times_of(report, contender).of[SECONDS];
+        if (contender->role == CONTENDER_KERNEL && seconds < least) {
+            fastest = contender;
+            least = seconds;
+        }
+    }
+    print_if(out, fastest != NULL, "regret     %.3f of the time of %s, the fastest, %.4g ms\n",
+             own / least, fastest != NULL ? fastest->title : "", 1e3 * least);
+}
+
 void report_print_measured(FILE *out, const report *report) {
     const workload *workload = report->workload;
     for (int who = 0; who < workload->contenders && report->timing != NULL; ++who) {
         const contender *contender = &workload->contender[who];
         const heuristics *found = &report->timing->heuristics;
-        print_time(out, report, contender);
+        if (contender->role != CONTENDER_KERNEL) { /* there may be hundreds */
+            print_time(out, report, contender);
+        }
         print_if(out, contender->role == CONTENDER_HEURISTIC, "           number %d of %d: %s\n",
                  found->winner.number, found->returned + found->enumerated, found->winner.name);
+    }
+    if (report->timing != NULL) {
+        print_regret(out, report);
     }
     if (report->emulation != NULL) {
         emulation_print(out, report->emulation);
