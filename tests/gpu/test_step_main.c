@@ -63,7 +63,7 @@ static const run RUNS[] = {
      "2 rounds of 21 calls"},
     {"what a choice loses against each kernel", &CHOOSES, NONE,
      "--size 4096 --kernel all --rounds 2", RIGHT,
-     "timed buffers checked again|of kernel 1  (|of kernel 2  ("},
+     "timed buffers checked again|regret     |the fastest, "},
     {NULL, &CHOOSES, WRONG_LATER, "--size 4096 --kernel all --rounds 1", WRONG, "WRONG      "},
     {"a wrong element is found", &BF16, WRONG_ELEMENT, SMALL, WRONG,
      "WRONG      exact: 1 of 52800 differ; first at [199][263]: got 48.5, expected "},
