@@ -155,7 +155,8 @@ def names_and_lines(_):
     titles = [trace.title(warp) for warp in trace.warps]
     same(titles, ["warpgroup 0 (producer)"] + [f"warpgroup {i} (consumer)" for i in (1, 2)])
     warps = traces.Trace(recorded_once("v12")[0]).warps
-    stored = [one for warp in warps for one in traces.stores(warp)]
+    kinds = ("store", "store commit", "store wait")
+    stored = [one for warp in warps for one in traces.in_groups(warp, *kinds)]
     require(len(stored) == 16 and all(done for _, done in stored), stored)
 
 
