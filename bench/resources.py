@@ -25,7 +25,6 @@ from bench import run, rungs
 from bench.results import RESULTS, ROOT, write_whole
 from bench.run import UsageError
 
-
 COMMON = ROOT / "common"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
