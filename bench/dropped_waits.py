@@ -1,7 +1,7 @@
 """Drops the barriers, fences and waits of other projects' kernels, one at a time, and counts which of
 them the emulator finds.
 
-    python3 -m bench.dropped_waits --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
+    python3 -m bench.dropped_waits --clones FOLDER [--page FILE]
 
 FOLDER has the clones, each under its project's name. They are copied to build/dropped_waits/. --page
 writes the table into a page that has one with the same head.
@@ -112,10 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.dropped_waits", description=__doc__)
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--page", type=Path)
-    parser.add_argument("words", nargs="*")
     options = parser.parse_args()
-    chosen = [k for k in KERNELS if not options.words or any(w in k.name for w in options.words)]
-    rows = [measure(kernel, options.clones.resolve()) for kernel in chosen]
+    rows = [measure(kernel, options.clones.resolve()) for kernel in KERNELS]
     table = HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
     print(table)
     if options.page:
