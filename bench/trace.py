@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and records what the warps of one CTA did, and when.
 
-    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [the rung's]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--keep] [the rung's]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json,
 the trace, from which `make plots RESULTS=that` draws a picture (bench/traces/README.md describes
@@ -26,7 +26,6 @@ from bench import run
 from bench.results import ROOT, slug, write_whole
 
 TRACES = ROOT / "bench" / "traces"
-FILLS = 40  # of the ring: what a picture can show
 # What a warp writes down; bench/traces/README.md says what the columns mean.
 WHATS = (
     *("init", "wait", "arrive", "expect", "load", "multiply", "multiply wait"),
@@ -97,17 +96,14 @@ class Fill:
         return max(ends) if ends and None not in ends else None
 
 
-def rows(table, kind, names=()):
-    """The rows of a table that is stored as columns. Numbers in the first one stand for names, if
-    there are some."""
-    first, *others = (table[name] for name in kind._fields)
-    return [kind(*row) for row in zip([names[one] for one in first] if names else first, *others)]
+def rows(table, kind):
+    """The rows of a table that is stored as columns."""
+    return [kind(*row) for row in zip(*(table[name] for name in kind._fields))]
 
 
-def columns(table, kind, names=()):
+def columns(table, kind):
     """The same the other way."""
-    found = {name: [getattr(row, name) for row in table] for name in kind._fields}
-    return {**found, kind._fields[0]: [names.index(row[0]) for row in table]} if names else found
+    return {name: [getattr(row, name) for row in table] for name in kind._fields}
 
 
 class Trace:
@@ -117,11 +113,13 @@ class Trace:
         self.record = record
         self.end = record["time"]["end"]
         self.exact = record["time"]["unit"] == EMULATED_STEPS
-        names = record["whats"]
+        whats, kinds = record["whats"], record["operation_kinds"]
         self.warps = [
-            Warp(one["warp"], rows(one["events"], Event, names)) for one in record["warps"]
+            Warp(one["warp"], [e._replace(what=whats[e.what]) for e in rows(one["events"], Event)])
+            for one in record["warps"]
         ]
-        self.operations = rows(record["operations"], Operation, record["operation_kinds"])
+        operations = rows(record["operations"], Operation)
+        self.operations = [one._replace(kind=kinds[one.kind]) for one in operations]
         self.landed = rows(record["landed"], Landing)
         # The consumers' turn: each reads some fills of the ring alone.
         self.in_turns = any(one["name"] == "turn" for one in record["shared"])
@@ -393,16 +391,19 @@ def in_order(events):
     ]
 
 
-def record_of(row, warps, end):
-    """The record of what the program wrote, with these events of the warps, up to that time."""
+def make_record(row):
+    """The record of what the program wrote. It ends for all warps where the first had no more room
+    for events."""
     trace, context, lines = row["trace"], row["context"], source_lines(row["step"])
-    clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
+    warps = [in_order(rows(warp, Event)) for warp in trace["warps"]]
+    full = [one[-1].end for one, warp in zip(warps, trace["warps"]) if warp["not_kept"]]
+    end = min(full) if full else max((one[-1].end for one in warps), default=0)
     kept = [[event for event in events if event.end <= end] for events in warps]
     told = [[event for event in events if event.what in WHATS] for events in kept]
     landed = [Landing(e.address, e.begin, e.end) for e in chain(*kept) if e.what == "landed"]
     operations = [one for one in rows(trace["operations"], Operation) if one.happened <= end]
-    used = sorted({event.line for event in chain(*told) if event.line})
     written = sum(len(warp["what"]) + warp["not_kept"] for warp in trace["warps"])
+    clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
     time = {"unit": trace["time_unit"], "policy": trace.get("policy"), "end": end}
     return {
         **{name: row[name] for name in ("step", "idea", "date")},
@@ -410,33 +411,22 @@ def record_of(row, warps, end):
         "time": {**time, **{name: clocks[name] for name in ("cycles", "nanoseconds")}},
         "launch": {name: trace[name] for name in ("grid", "block", "block_index", "cta", "ctas")},
         "shared": laid_out(list(chain(*warps)), lines),
-        "source": {str(number): lines.get(number, "") for number in used},
+        "source": {str(e.line): lines.get(e.line, "") for e in chain(*told) if e.line},
         "whats": WHATS,
         "operation_kinds": OPERATIONS,
         "warps": [
-            {"warp": warp["warp"], "events": columns(events, Event, WHATS)}
+            {
+                "warp": warp["warp"],
+                "events": columns([e._replace(what=WHATS.index(e.what)) for e in events], Event),
+            }
             for warp, events in zip(trace["warps"], told)
         ],
-        "operations": columns(operations, Operation, OPERATIONS),
+        "operations": columns(
+            [one._replace(kind=OPERATIONS.index(one.kind)) for one in operations], Operation
+        ),
         "landed": columns(landed, Landing),
         "events_left_out": written - sum(map(len, kept)),
     }
-
-
-def make_record(row, wanted):
-    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for
-    all warps where the first had no more room for events."""
-    told = row["trace"]["warps"]
-    warps = [in_order(rows(warp, Event)) for warp in told]
-    ends = [events[-1].end for events in warps if events]
-    full = [events[-1].end for warp, events in zip(told, warps) if warp["not_kept"] and events]
-    record = record_of(row, warps, min(full, default=max(ends, default=0)))
-    fills = [fill for stage in stages(Trace(record)) for fill in stage.fills]
-    if len(fills) <= wanted:
-        return record
-    first = sorted(fills, key=lambda fill: fill.begin)[:wanted]
-    ends = [fill.done or fill.landed for fill in first if fill.landed is not None]
-    return record_of(row, warps, max(ends, default=record["time"]["end"]))
 
 
 # --- for trace viewers --------------------------------------------------------------------------
@@ -487,7 +477,7 @@ def print_summary(record):
     fills = sum(len(stage.fills) for stage in stages(trace))
     print(f"kept       {fills} fills of the ring, {trace.end} {record['time']['unit']}")
     if record["events_left_out"]:
-        print(f"left out   {record['events_left_out']} later events; --fills keeps more")
+        print(f"left out   {record['events_left_out']} later events; --events keeps more")
     for warp in trace.warps:
         long = Counter()
         for kind, begin, end in () if trace.exact or not trace.end else spans(trace, warp):
@@ -525,8 +515,6 @@ def trace_main(arguments):
     add = parser.add_argument
     add("program", type=Path, help="build/trace/steps/v07, say")
     add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    fills = f"how many fills of the ring are kept (default {FILLS})"
-    add("--fills", metavar="N", type=run.positive, default=FILLS, help=fills)
     add("--keep", action="store_true", help="also write the trace to bench/traces/")
     options, words = parser.parse_known_args(arguments)  # all others are the rung's own
     status, row = row_of(options.program, words)
@@ -534,7 +522,7 @@ def trace_main(arguments):
         return status
     if "trace" not in row:
         raise run.UsageError(f"{options.program} does not trace; use make trace")
-    record = make_record(row, options.fills)
+    record = make_record(row)
     print_summary(record)
     path = options.out / f"{name_of(record)}.json"
     write(path, record, f"make plots RESULTS={path} draws it")
