@@ -172,15 +172,17 @@ def name_of(record):
 def in_groups(warp, start, commit, wait):
     """[[event, when the warp saw its group complete, or None]] of all that it started, in order. A
     commit closes a group; a wait names how many of the latest groups may remain."""
-    found, closed = [], []  # closed: how many were started when each group was closed
+    found, closed, seen = [], [], 0  # closed: how many were started when each group was closed
     for event in warp.events:
         if event.what == start:
             found.append([event, None])
         if event.what == commit:
             closed.append(len(found))
         elif event.what == wait and len(closed) > event.value:
-            for one in found[: closed[-1 - event.value]]:
-                one[1] = event.end if one[1] is None else one[1]
+            complete = closed[-1 - event.value]
+            for one in found[seen:complete]:
+                one[1] = event.end
+            seen = max(seen, complete)
     return found
 
 
@@ -235,9 +237,9 @@ def land(trace, ring, waits):
     """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by
     the operations; on a GPU by a warp that looked."""
     landings = [(fill, wait.end) for _, wait, fill, _ in waits]
+    announced = [(event.address, event.end) for event in trace.of("expect")]
     for landing in trace.landed:
-        announced = [e for e in trace.of("expect") if e.address == landing.barrier]
-        number = sum(event.end <= landing.by for event in announced) - 1
+        number = sum(at == landing.barrier and end <= landing.by for at, end in announced) - 1
         fills = ring.get(landing.barrier, ())
         landings += [(fill, landing.by) for fill in fills[number : number + 1] if number >= 0]
     for fill, time in landings:
@@ -263,8 +265,7 @@ def readings_after(warp, groups, wait, until):
     def within(times):
         return [one for one in times if wait.end <= one[0] < until]
 
-    reads = groups or [(event.begin, event.end) for event in warp.of("read")]
-    found = within((begin, end) for begin, end in reads)
+    found = within(groups or [(event.begin, event.end) for event in warp.of("read")])
     if not found and not groups:
         behind = within((event.begin,) for event in warp.of("barrier"))
         found = [(wait.end, behind[0][0] if behind else None)]
