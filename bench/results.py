@@ -180,17 +180,14 @@ class Run:
     passes = property(lambda self: max(map(len, self.rows.values()), default=0))
     shape = property(lambda self: tuple(self.problem[name] for name in self.measure.dimensions))
     work = property(lambda self: self.measure.work_of(self.problem))
+    old = property(lambda self: self.path and self.path.parent.name == "then")  # if asked by commit
+    plain = property(lambda self: not any("-" in name for name in self.names))  # rungs alone
 
     @cached_property
     def date(self):
         """When it began: of the first row that says so."""
         dates = [row["date"] for rows in self.rows.values() for row in rows if "date" in row]
         return min(dates, default="")
-
-    @property
-    def old(self):
-        """True if it answers only who names its commit."""
-        return self.path is not None and self.path.parent.name == "then"
 
     def add(self, row):
         """Takes a row."""
@@ -215,11 +212,6 @@ class Run:
         if self.problem["computation"] == "gemm_fp8":
             return BLOCK_SCALES if BLOCK_SCALES.other in self.contenders else FP8
         return PRODUCTS if "k" in self.problem else MOVES
-
-    @property
-    def plain(self):
-        """True if it has rungs alone, neither variants nor rivals."""
-        return not any("-" in name for name in self.names)
 
     @cached_property
     def heuristics(self):
