@@ -1,7 +1,7 @@
 """Drops the barriers, fences and waits of other projects' kernels, one at a time, and counts which of
 them the emulator finds.
 
-    python3 -m bench.dropped_waits --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
+    python3 -m bench.dropped_waits --clones FOLDER [--page FILE]
 
 FOLDER has the clones, each under its project's name. They are copied to build/dropped_waits/. --page
 writes the table into a page that has one with the same head.
@@ -13,23 +13,18 @@ import argparse
 import re
 import shutil
 import subprocess
+from collections import namedtuple
 from pathlib import Path
-from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+from bench.results import ROOT
+
 COPIES = ROOT / "build/dropped_waits"
 SEEDS = "8"
 
 
-class Kernel(NamedTuple):
-    name: str
-    project: str
-    file: str  # in which the kernel is
-    kernel: str
-    options: str  # of the driver; {clone} is the copy
-    program: str  # a main of the examples, and its arguments
-
-
+# The file in which the kernel is, the driver's options, where {clone} is the copy, and a main of the
+# examples with its arguments.
+Kernel = namedtuple("Kernel", "name project file kernel options program")
 KERNELS = [
     Kernel(*(field.strip() for field in row.split("|")))
     for row in """
@@ -64,7 +59,7 @@ REPORT = re.compile(r"^  (emulator: \w+): .*\n((?:    .*\n)*)", re.MULTILINE)
 HEAD = "| kernel | dropped | reported | only a wrong result | missed |\n|---|---|---|---|---|\n"
 
 
-def run(kernel: Kernel, clone: Path, *more: str) -> tuple[list[str], set[str]]:
+def run(kernel, clone, *more):
     """The runs that went wrong, and what reports there were: their kinds and lines of source."""
     main, *arguments = kernel.program.split()
     command = ["emulator/translate/run", "--quiet", "--seeds", SEEDS, *more]
@@ -78,7 +73,7 @@ def run(kernel: Kernel, clone: Path, *more: str) -> tuple[list[str], set[str]]:
     return bad, {" ".join([kind, *re.findall(r"\S+:\d+(?=  )", text)]) for kind, text in reports}
 
 
-def measure(kernel: Kernel, clones: Path) -> list[str]:
+def measure(kernel, clones):
     """A row of the table; prints what found each drop."""
     copy = COPIES / kernel.project
     shutil.rmtree(copy, ignore_errors=True)
@@ -89,9 +84,8 @@ def measure(kernel: Kernel, clones: Path) -> list[str]:
     if bad:
         raise SystemExit(f"{kernel.name}: the kernel itself went wrong under {bad}: {before}")
     body = re.search(rf"__global__[^;{{}}]*\b{kernel.kernel}\s*\((?s:.*?)^}}", text, re.MULTILINE)
-    drops = list(SYNCHRONISES.finditer(text, *body.span()))
-    reported, wrong, missed = 0, 0, []
-    for drop in drops:
+    found = {"reported": [], "wrong": [], "missed": []}
+    for drop in SYNCHRONISES.finditer(text, *body.span()):
         begin, end = drop.span("statement")
         kept = f"(void)({drop['argument']})" if drop["argument"] else ""
         file.write_text(text[:begin] + kept + text[end:])
@@ -99,24 +93,20 @@ def measure(kernel: Kernel, clones: Path) -> list[str]:
         if bad and reports <= before:  # some other run may say why the result is wrong
             bad, reports = run(kernel, copy)
         new = sorted(reports - before)
-        reported += bool(new)
-        wrong += bool(bad) and not new
-        line = text.count("\n", 0, begin) + 1
-        missed += [] if bad or new else [f"line {line}"]
-        print(f"{kernel.name}:{line}: {drop['statement']}: {bad} {new[:1]}", flush=True)
-    missing = f"{len(missed)} ({', '.join(missed)})" if missed else "0"
-    return [kernel.name, str(len(drops)), str(reported), str(wrong), missing]
+        line = f"line {text.count(chr(10), 0, begin) + 1}"
+        found["reported" if new else "wrong" if bad else "missed"].append(line)
+        print(f"{kernel.name}, {line}: {drop['statement']}: {bad} {new[:1]}", flush=True)
+    counts = [str(sum(map(len, found.values()))), *(str(len(lines)) for lines in found.values())]
+    counts[-1] += f" ({', '.join(found['missed'])})" if found["missed"] else ""
+    return f"| {' | '.join([kernel.name, *counts])} |\n"
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser(prog="bench.dropped_waits", description=__doc__)
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--page", type=Path)
-    parser.add_argument("words", nargs="*")
     options = parser.parse_args()
-    chosen = [k for k in KERNELS if not options.words or any(w in k.name for w in options.words)]
-    rows = [measure(kernel, options.clones.resolve()) for kernel in chosen]
-    table = HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    table = HEAD + "".join(measure(kernel, options.clones.resolve()) for kernel in KERNELS)
     print(table)
     if options.page:
         page = options.page.read_text()

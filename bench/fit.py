@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Fits the constants of common/device/tile_choice.h to measured times, and judges the choice.
 
-    build/steps/v24 --kernel all --explain >build/kernels/h200.txt
+    build/steps/v24 --kernel all --explain >build/h200.txt
     build/steps/v24 --kernel all --runs FILE      FILE: for each shape its --m, --n, --k and --json
-    python3 -m bench.fit --kernels build/kernels/h200.txt ROWS... [--judge ROWS...]
+    python3 -m bench.fit --kernels build/h200.txt [--fit ROWS...] ROWS...
 
-Run it where there is a GPU: the rung says what each of its kernels is, and times all of them beside
-its choice; ROWS are the files that --json writes. The fit itself needs none. In a minute or two it
-finds constants with which predicted times come close to measured ones, most of all among the fastest
-kernels of a shape, prints them as the header has them, and says what the choice costs against the
-fastest kernel: at the shapes that it was fitted to, and at those of --judge. With --constants it only
-judges the header's. make does not build the model by itself: make build/kernels/model.so
+Run the rung where there is a GPU: it says what each of its kernels is, and times all of them beside
+its choice; ROWS are the files that --json writes. Neither the fit nor the judgement needs one. What
+the choice costs against the fastest kernel is said for ROWS by the header's constants; with --fit
+also by constants with which predicted times come close to the measured ones of its rows, most of
+all among the fastest kernels of a shape. They are printed as the header has them. A fit takes a
+minute or two. make does not build the model by itself: make build/model.so
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ import ctypes
 import math
 import re
 import sys
-from itertools import accumulate
+from ctypes import c_bool, c_double, c_int
+from itertools import chain, pairwise
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
 from bench import results
+from bench.results import ROOT
+from bench.shapes import shape_text
 
-ROOT = Path(__file__).resolve().parents[1]
 HEADER = ROOT / "common" / "device" / "tile_choice.h"
-LIBRARY = ROOT / "build" / "kernels" / "model.so"
+LIBRARY = ROOT / "build" / "model.so"
 NAME = re.compile(
     r"(\d+) x (\d+), (\d+) stages, (one consumer|ping-pong|cooperative by columns|cooperative)"
     r"(?:, (\d)x(\d))?(, swapped)?"
@@ -42,16 +44,14 @@ GAIN = 0.999  # a search that leaves more of the loss than this share is the las
 
 
 class Point(ctypes.Structure):
-    """model.c's model_point."""
+    """model.c's model_point: a tile_kernel, a tile_shape, a tile_gpu, and how it is launched."""
 
-    KERNEL = ("rows", "columns", "consumers", "turns", "by_columns", "stages", "above")
-    KERNEL += ("beside", "swapped")
-    _fields_ = (
-        *((name, ctypes.c_int) for name in [*KERNEL, "m", "n", "k"]),
-        ("clusters", ctypes.c_int * 8),
-        *((name, ctypes.c_double) for name in ("l2_bytes", "dram_bytes")),
-        *((name, ctypes.c_int) for name in ("forms", "form", "pitch")),
-    )
+    _fields_ = [(name, c_int) for name in ("rows", "columns", "consumers", "turns")]
+    _fields_ += [("by_columns", c_bool), ("stages", c_int), ("above", c_int), ("beside", c_int)]
+    _fields_ += [("swapped", c_bool), *((name, c_int) for name in "mnk")]
+    _fields_ += [("clusters", c_int * 9)]
+    _fields_ += [(name, c_double) for name in ("hertz", "l2_bytes", "dram_bytes")]
+    _fields_ += [(name, c_int) for name in ("forms", "form", "pitch")]
 
 
 def constants():
@@ -61,12 +61,12 @@ def constants():
 
 
 def kernel_of(words):
-    """The fields of a kernel in Point.KERNEL's order, from its name."""
+    """A tile_kernel from its name."""
     rows, columns, stages, how, above, beside, swapped = NAME.search(words).groups()
     consumers, turns = 1 if how == "one consumer" else 2, 2 if how == "ping-pong" else 1
     by_columns = how == "cooperative by columns"
     numbers = (rows, columns, consumers, turns, by_columns, stages, above or 1, beside or 1)
-    return [*map(int, numbers), int(bool(swapped))]
+    return *map(int, numbers), bool(swapped)
 
 
 class Model:
@@ -74,27 +74,23 @@ class Model:
     several numbers for each kernel: whole, cut, gathered."""
 
     def __init__(self, listed):
-        self.library, self.names = ctypes.CDLL(str(LIBRARY)), list(constants())
-        self.library.model_loss.restype = ctypes.c_double
-        if self.library.model_constants() != len(self.names):
+        self.library = ctypes.CDLL(str(LIBRARY))
+        self.library.model_loss.restype = c_double
+        if self.library.model_bytes() != 8 * len(constants()) + ctypes.sizeof(Point):
             raise ValueError(f"{LIBRARY} was built from another header: build it again")
-        found = [NAME.search(line) for line in listed.splitlines()]
-        self.kernels = [kernel_of(name[0]) for name in found if name]
+        self.kernels = [kernel_of(line) for line in listed.splitlines() if NAME.search(line)]
         clusters = CLUSTERS.search(listed)
         if not clusters or not self.kernels:
             raise ValueError("--kernels: this is not what --kernel all --explain prints")
-        self.clusters = tuple(map(int, clusters[1].split()))
-        same = (i for i, kernel in enumerate(self.kernels) if kernel != self.kernels[0])
-        self.forms = next(same, len(self.kernels))
-
-    def given(self, values):
-        return (ctypes.c_double * len(self.names))(*(values[name] for name in self.names))
+        self.clusters = (0, *map(int, clusters[1].split()))
+        others = (i for i, kernel in enumerate(self.kernels) if kernel != self.kernels[0])
+        self.forms = next(others, len(self.kernels))
 
     def point(self, number, shape, gpu):
         """The plan of a kernel's number at a shape; None where tiles can't be cut in its way."""
-        card = (self.clusters, gpu["l2_bytes"], gpu["memory_bytes_per_second"] / HERTZ)
+        card = (self.clusters, 1, gpu["l2_bytes"], gpu["memory_bytes_per_second"] / HERTZ)
         form = (number - 1) % self.forms
-        point = Point(*self.kernels[number - 1], *shape, *card, self.forms, form, 0)
+        point = Point(*self.kernels[number - 1], *shape, *card, self.forms, form)
         self.library.model_plan(ctypes.byref(point))
         return point if point.form == form else None
 
@@ -103,44 +99,39 @@ class Times:
     """What was measured, of some files of rows: a point for each plan and shape, and its cycles."""
 
     def __init__(self, model, paths):
-        self.model, self.shapes, measured, points = model, [], [], []
+        self.library, self.shapes = model.library, []
+        starts, points, measured = [0], [], []
         for run in (run for path in paths for run in results.load(path)):
-            shape = [run.problem[name] for name in "mnk"]
-            before = len(points)
-            for row in (row for rows in run.rows.values() for row in rows):
+            for row in chain(*run.rows.values()):
                 for key, one in row.get("timed", {}).items():
-                    if key.startswith("kernel-"):
-                        point = model.point(int(key.partition("-")[2]), shape, run.gpu)
-                        points += [point] if point else []
-                        measured += [median(one["seconds"]) * HERTZ] if point else []
-            if len(points) > before:
-                self.shapes.append(("x".join(map(str, shape)), len(points) - before))
+                    number = int(key.partition("kernel-")[2] or 0)
+                    point = model.point(number, run.shape, run.gpu) if number else None
+                    if point:
+                        points.append(point)
+                        measured.append(median(one["seconds"]) * HERTZ)
+            if len(points) > starts[-1]:
+                self.shapes.append(shape_text(run.shape))
+                starts.append(len(points))
         if not points:
             raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
         self.points = (Point * len(points))(*points)
-        self.measured = (ctypes.c_double * len(points))(*measured)
-        ends = accumulate(count for _, count in self.shapes)
-        self.starts = (ctypes.c_int * (len(self.shapes) + 1))(0, *ends)
-        self.cycles = (ctypes.c_double * len(points))()  # the last predicted ones
+        self.starts = (c_int * len(starts))(*starts)
+        self.measured = (c_double * len(points))(*measured)
+        self.cycles = (c_double * len(points))()
 
     def loss(self, values):
-        """How bad these constants are: model.c says in what way."""
-        given, count = self.model.given(values), len(self.shapes)
+        """How bad these constants are, as model.c says; `cycles` are what they predict."""
+        given, count = (c_double * len(values))(*values.values()), len(self.shapes)
         rows = (self.points, self.starts, count, self.measured, self.cycles)
-        return self.model.library.model_loss(given, *rows)
-
-    def errors(self, values):
-        """The logarithms of predicted by measured times."""
-        self.loss(values)
-        return [math.log(cycles / measured) for cycles, measured in zip(self.cycles, self.measured)]
+        return self.library.model_loss(given, *rows)
 
     def costs(self, values):
-        """[(what the choice takes more than the fastest kernel, the shape)]"""
+        """[(the time that the choice takes over that of the fastest kernel, the shape)]"""
         self.loss(values)
         costs = []
-        for (shape, _), first, end in zip(self.shapes, self.starts, self.starts[1:]):
+        for shape, (first, end) in zip(self.shapes, pairwise(self.starts)):
             taken = min(range(first, end), key=self.cycles.__getitem__)
-            costs.append((self.measured[taken] / min(self.measured[first:end]) - 1, shape))
+            costs.append((self.measured[taken] / min(self.measured[first:end]), shape))
         return costs
 
 
@@ -167,31 +158,30 @@ def fit(times, values):
 
 def report(times, values, what):
     """Prints how far the model is off, and what the choice costs."""
-    errors, costs = times.errors(values), times.costs(values)
-    mean = math.exp(sum(math.log1p(cost) for cost, _ in costs) / len(costs)) - 1
+    costs = times.costs(values)
+    off = median(abs(math.log(p / m)) for p, m in zip(times.cycles, times.measured))
     worst, shape = max(costs)
     print(
-        f"{what}: {len(costs)} shapes, {len(errors)} times; predicted times are off by "
-        f"{median(map(abs, errors)):.1%} (median);\n  the choice costs {mean:.2%} "
-        f"(geometric mean), at worst {worst:.1%} at {shape}"
+        f"{what}: {len(costs)} shapes, {len(times.points)} times; predicted times are off by "
+        f"{off:.1%} (median);\n  the choice costs {geometric_mean(cost for cost, _ in costs) - 1:.2%}"
+        f" (geometric mean), at worst {worst - 1:.1%} at {shape}"
     )
 
 
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("times", nargs="+", metavar="ROWS")
+    parser.add_argument("judged", nargs="+", metavar="ROWS")
     parser.add_argument("--kernels", required=True, type=Path, metavar="FILE")
-    parser.add_argument("--judge", nargs="+", default=[], metavar="ROWS")
-    parser.add_argument("--constants", action="store_true", help="judge the header's constants")
+    parser.add_argument("--fit", nargs="+", default=[], metavar="ROWS")
     options = parser.parse_args(words)
     model, values = Model(options.kernels.read_text()), constants()
-    times = Times(model, options.times)
-    report(times, values, "the header's constants")
-    if not options.constants:
+    judged = Times(model, options.judged)
+    report(judged, values, "the header's constants")
+    if options.fit:
+        times = Times(model, options.fit)
         values = fit(times, values)
         report(times, values, "fitted")
-    if options.judge:
-        report(Times(model, options.judge), values, "not fitted to")
+        report(judged, values, "fitted, and judged")
     print("\n".join(f"    .{name} = {value:.4g}," for name, value in values.items()))
 
 

@@ -90,7 +90,7 @@ def shapes_of(options, tracks):
     if options.size is not None or alone:
         raise UsageError("--sizes lists whole shapes: give no --size, --m, --n or --k")
     for word in options.sizes.lower().split(",") if options.emulate else ():
-        if shapes.named(word.strip(), moves=False):
+        if word.strip() in shapes.LISTS[3]:
             raise UsageError(
                 f"--sizes: '{word.strip()}' are shapes for a GPU, on which the emulator would work "
                 "for days; write small ones, such as 256,512x256x64"

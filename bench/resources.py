@@ -25,23 +25,21 @@ from bench import run, rungs
 from bench.results import RESULTS, ROOT, write_whole
 from bench.run import UsageError
 
-
-COMMON = ROOT / "common"
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 KERNEL = re.compile(
     r"Compiling entry function '(?P<name>[^']+)' for '(?P<arch>sm_\w+)'.*?"
-    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
-    r"(?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
+    r"(?P<stack_bytes>\d+) bytes stack frame, (?P<spill_store_bytes>\d+) bytes spill stores, "
+    r"(?P<spill_load_bytes>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers(?:[^\n]*?, (?P<static_shared_bytes>\d+) bytes smem)?",
     re.DOTALL,
 )
-STATIC = re.compile(r"(\d+) bytes smem")
 
 
 def newest():
     """What was recorded last: {"cuda", "date", "rungs": {name: {"digest", "kernels"}}}, or None."""
     found = []
-    for path in RESULTS.glob("*.jsonl"):
+    for path in RESULTS.glob("nvcc-*.jsonl"):
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         head = {key: rows[0][key] for key in ("cuda", "date")}
         found.append({**head, "rungs": {row["step"]: row for row in rows}})
@@ -49,12 +47,12 @@ def newest():
 
 
 def sources(path, known=()):
-    """A file and all of common/ that it includes, directly or not, in order."""
-    found = [path]
+    """Those known, a file, and all of common/ that it includes, directly or not, in order."""
+    found = [*known, path]
     for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
-        header = COMMON / name
-        if header.exists() and header not in (*known, *found):
-            found += sources(header, (*known, *found))
+        header = ROOT / "common" / name
+        if header.exists() and header not in found:
+            found = sources(header, found)
     return found
 
 
@@ -67,29 +65,11 @@ def digest(path):
     return total.hexdigest()[:16]
 
 
-def without_parameters(name):
-    """A function's name with its template's arguments, which may be casts: "f<(kind)1>(int)"."""
-    depth = 0
-    for place, character in enumerate(name):
-        if character == "(" and depth == 0:
-            return name[:place]
-        depth += {"<": 1, ">": -1}.get(character, 0)
-    return name
-
-
 def kernels(log):
-    """One record per kernel and GPU of a ptxas log."""
+    """One record per kernel and GPU of a ptxas log whose names are demangled."""
     return [
-        {
-            "name": without_parameters(match["name"]).removeprefix("void "),
-            "arch": match["arch"],
-            "registers": int(match["registers"]),
-            "static_shared_bytes": sum(map(int, STATIC.findall(match["rest"]))),
-            "stack_bytes": int(match["stack"]),
-            "spill_store_bytes": int(match["stores"]),
-            "spill_load_bytes": int(match["loads"]),
-        }
-        for match in KERNEL.finditer(log)
+        {key: value if key in ("name", "arch") else int(value) for key, value in found.items()}
+        for found in (match.groupdict("0") for match in KERNEL.finditer(log))
     ]
 
 
@@ -105,11 +85,10 @@ def output_of(*command, text=None):
 def resources_of(rung, build):
     """What is to be recorded of a rung."""
     log = build / "steps" / f"{rung.name}.ptxas.log"
-    if not log.exists():
-        raise UsageError(f"{log} is not there: run 'make rungs' first")
-    if any(source.stat().st_mtime > log.stat().st_mtime for source in sources(rung.path)):
-        raise UsageError(f"{log} is older than what {rung.name} is made of: run 'make rungs' again")
-    found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
+    changed = max(source.stat().st_mtime for source in sources(rung.path))
+    if not log.exists() or changed > log.stat().st_mtime:
+        raise UsageError(f"{log} is not there, or older than its sources: run 'make rungs' first")
+    found = kernels(output_of("c++filt", "--no-params", text=log.read_text(encoding="utf-8")))
     if not found:
         raise UsageError(f"{log} names no kernel")
     return {"step": rung.name, "digest": digest(rung.path), "kernels": found}
@@ -118,11 +97,8 @@ def resources_of(rung, build):
 def nvcc_version():
     """'13.0.88'"""
     home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-    nvcc = shutil.which("nvcc") or home / "bin" / "nvcc"
-    version = re.search(r"\bV([0-9.]+)", output_of(str(nvcc), "--version"))
-    if version is None:
-        raise UsageError(f"{nvcc} does not say which version it is")
-    return version[1]
+    nvcc = shutil.which("nvcc") or str(home / "bin" / "nvcc")
+    return re.search(r"\bV([0-9.]+)", output_of(nvcc, "--version"))[1]
 
 
 def resources_main(arguments):

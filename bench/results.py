@@ -1,11 +1,7 @@
 """Recorded runs: rows as the programs printed them, and what follows from their samples.
 
-A row is one process of one rung. results/<gpu>/<run>.jsonl has a row a line; what all rows share (GPU,
-commit, protocol, problem, rounds) is their context, of which a row has only what differs from that of
-the row before. Nothing that can be computed is stored. The path is the query: of the files that have a
-shape, a protocol and a program the first in the table of runs (bench/record.py) answers. Other cards'
-files are <run>.<card>.jsonl; then/<commit>.jsonl answers only who names the commit.
-bench/results/README.md has the fields. Standard library only.
+A row is one process of one rung. bench/results/README.md has the fields, and says which file answers.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ SIZE = 8192  # of the headline: m = n = k ...
 TOP = "v16"  # ... where this rung is the fastest ...
 LAST = "v17"  # ... and this the last that is made for it
 PROTOCOLS = ("burst", "sustained", "call")
-LIMITS = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")  # of a clock
 
 # --- names --------------------------------------------------------------------------------------
 
@@ -185,6 +180,8 @@ class Run:
     passes = property(lambda self: max(map(len, self.rows.values()), default=0))
     shape = property(lambda self: tuple(self.problem[name] for name in self.measure.dimensions))
     work = property(lambda self: self.measure.work_of(self.problem))
+    old = property(lambda self: self.path and self.path.parent.name == "then")  # if asked by commit
+    plain = property(lambda self: not any("-" in name for name in self.names))  # rungs alone
 
     @cached_property
     def date(self):
@@ -192,23 +189,15 @@ class Run:
         dates = [row["date"] for rows in self.rows.values() for row in rows if "date" in row]
         return min(dates, default="")
 
-    @property
-    def old(self):
-        """True if it answers only who names its commit."""
-        return self.path is not None and self.path.parent.name == "then"
-
     def add(self, row):
-        """Takes a row. KeyError, TypeError or ValueError for one that cannot be of a run."""
+        """Takes a row."""
         name = row["step"]
-        problem, gpu, _ = self.problem, self.gpu, (self.commit, self.protocol)
-        if not (NAME.fullmatch(name) and problem["m"] > 0 and (gpu is None or gpu["name"])):
-            raise ValueError(f"{name} at m = {problem['m']}")
-        if any(min(one["seconds"]) <= 0 for one in row.get("timed", {}).values()):
-            raise ValueError(f"{name} has a time that is not above 0")
-        if "failed" in row or "refused" in row:
-            (self.failed if "failed" in row else self.refused)[name] = row.get(
-                "failed", row.get("refused")
-            )
+        if not NAME.fullmatch(name):
+            raise ValueError(f"{name} is no program")
+        if "failed" in row:
+            self.failed[name] = row["failed"]
+        elif "refused" in row:
+            self.refused[name] = row["refused"]
         else:
             self.rows[name].append(row)
 
@@ -223,11 +212,6 @@ class Run:
         if self.problem["computation"] == "gemm_fp8":
             return BLOCK_SCALES if BLOCK_SCALES.other in self.contenders else FP8
         return PRODUCTS if "k" in self.problem else MOVES
-
-    @property
-    def plain(self):
-        """True if it has rungs alone, neither variants nor rivals."""
-        return not any("-" in name for name in self.names)
 
     @cached_property
     def heuristics(self):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench.results import ROOT, TRACKS, name_order, rung_of
+from bench.results import ROOT, name_order, rung_of
 
 STEPS = ROOT / "steps"
 
@@ -33,14 +33,12 @@ def field(text, name):
 def find(steps=STEPS):
     """{name: Rung}, track by track, lowest first. A rung that names none grows from the one that is
     numbered below it."""
-    paths = {path.name[:3]: path for path in Path(steps).glob("[vatf][0-9][0-9]_*.cu")}
-    found, numbered_below = {}, dict.fromkeys(TRACKS)
-    for name in sorted(paths, key=name_order):
-        text = paths[name].read_text(encoding="utf-8")
-        below = field(text, "below") or numbered_below[name[0]]
-        block_scales, promotes = (f"    .{one} = " in text for one in ("block_scales", "promotion"))
-        idea = field(text, "idea") or ""
-        found[name] = Rung(name, paths[name], idea, below, block_scales, promotes)
+    found, numbered_below = {}, {}
+    for path in sorted(Path(steps).glob("[vatf][0-9][0-9]_*.cu"), key=lambda p: name_order(p.name)):
+        name, text = path.name[:3], path.read_text(encoding="utf-8")
+        below = field(text, "below") or numbered_below.get(name[0])
+        of_fp8 = (f"    .{one} = " in text for one in ("block_scales", "promotion"))
+        found[name] = Rung(name, path, field(text, "idea") or "", below, *of_fp8)
         numbered_below[name[0]] = name
     return found
 

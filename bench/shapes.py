@@ -11,9 +11,8 @@ from functools import cache
 from bench.results import FP8, MOVES, MOVING, PRODUCTS, SIZE
 from bench.run import UsageError
 
-DEFAULT_MOVED_SIZE = 32768
+MOVED_SIZE = 32768  # of the t track, unless something else is said
 SQUARES = (512, 1024, 2048, 4096, 8192, 16384)
-MOVED_SQUARES = (*SQUARES, DEFAULT_MOVED_SIZE)
 # m tokens, k features in, n features out: the layers of an 8B and a 70B model, few tokens at once,
 # and many rows of a small product.
 MODELS = (
@@ -25,7 +24,13 @@ MODELS = (
 )
 # Few rows of A: reading B once is all the work.
 FEW = tuple((m, *rest) for rest in ((8192, 8192), (4096, 14336)) for m in (1, 2, 4, 8, 16))
-MOVED_MODELS = ((4096, 14336), (4096, 16384), (81920, 256))
+MOVED = ((4096, 14336), (4096, 16384), (81920, 256))
+CUBES = tuple((size,) * 3 for size in SQUARES)
+MOVED_SQUARES = tuple((size,) * 2 for size in (*SQUARES, MOVED_SIZE))
+LISTS = {  # that have a name, by their number of dimensions
+    3: {"squares": CUBES, "models": MODELS, "all": CUBES + MODELS, "few": FEW},
+    2: {"squares": MOVED_SQUARES, "models": MOVED, "all": MOVED_SQUARES + MOVED},
+}
 LARGEST = 2**31 - 1
 SPELLING = (
     "write 8192, 4096x14336x4096 (of the t track 4096x16384), squares, models, all, few, a family and "
@@ -79,16 +84,19 @@ def rows(bits):
 
 def odd(bits):
     """As `any`, but n or k, or both, a third each, are no multiples of 8."""
-    ragged = next(bits) % 3
-    m, n, k = (log_uniform(bits, 16, LARGEST_DRAWN) for _ in "mnk")
-    return m, n - n % 8 if ragged == 1 else n, k - k % 8 if ragged == 2 else k
+    while True:
+        ragged = next(bits) % 3
+        m, n, k = (log_uniform(bits, 16, LARGEST_DRAWN) for _ in "mnk")
+        n, k = n - n % 8 if ragged == 1 else n, k - k % 8 if ragged == 2 else k
+        if n % 8 or k % 8:
+            return m, n, k
 
 
-FAMILIES = {  # how one is drawn, GFLOP from and to, and what must hold as well
-    "aligned": (aligned, 4, 3000, lambda n, k: True),
-    "any": (any_m, 1, 2000, lambda n, k: True),
-    "rows": (rows, 0, 2000, lambda n, k: True),
-    "odd": (odd, 1, 2000, lambda n, k: n % 8 or k % 8),
+FAMILIES = {  # how one is drawn, GFLOP from and to
+    "aligned": (aligned, 4, 3000),
+    "any": (any_m, 1, 2000),
+    "rows": (rows, 0, 2000),
+    "odd": (odd, 1, 2000),
 }
 FAMILY = re.compile(rf"({'|'.join(FAMILIES)}):([0-9]{{1,6}})(?::([0-9]{{1,3}}))?")
 
@@ -96,15 +104,18 @@ FAMILY = re.compile(rf"({'|'.join(FAMILIES)}):([0-9]{{1,6}})(?::([0-9]{{1,3}}))?
 @cache
 def drawn(family, seed, count):
     """The first shapes (m, n, k) of a family and a seed, each once."""
-    draw, least, most, fits = FAMILIES[family]
+    draw, least, most = FAMILIES[family]
     bits, found = random_bits(list(FAMILIES).index(family) << 32 | seed), {}
     while len(found) < count:
         m, n, k = draw(bits)
         size = m * k + n * k + m * n <= MOST_ELEMENTS and least <= 2e-9 * m * n * k <= most
         own = next(random_bits((m << 20 | n) << 20 | k)) % CLASSES == seed % CLASSES
-        if size and own and fits(n, k):
+        if size and own:
             found[m, n, k] = None
     return tuple(found)
+
+
+# --- what an option means -----------------------------------------------------------------------
 
 
 def measure_of_track(track):
@@ -112,38 +123,23 @@ def measure_of_track(track):
     return {MOVING: MOVES, "f": FP8}.get(track, PRODUCTS)
 
 
-def dimensions(track):
-    """'mnk', or 'mn' where words are moved."""
-    return measure_of_track(track).dimensions
-
-
-def named(word, moves):
-    """The shapes of a list that has a name, or None if there is no such name."""
-    squares = tuple((size,) * (2 if moves else 3) for size in (MOVED_SQUARES if moves else SQUARES))
-    models = MOVED_MODELS if moves else MODELS
-    lists = {"squares": squares, "models": models, "all": squares + models}
-    return (lists if moves else {**lists, "few": FEW}).get(word)
-
-
 def of_word(word, track):
     """The shapes that one word of the list means for a track; none if they aren't of its kind."""
-    count_of = len(dimensions(track))
-    moves, family = count_of == 2, FAMILY.fullmatch(word)
+    count_of = len(measure_of_track(track).dimensions)
+    family, lists = FAMILY.fullmatch(word), LISTS[count_of]
     if family:
         count = int(family[3] or FAMILY_SHAPES)
         if not 1 <= count <= MOST_SHAPES:
             raise UsageError(f"--sizes: '{word}': 1 to {MOST_SHAPES} shapes are drawn")
-        return () if moves else drawn(family[1], int(family[2]), count)
-    shapes = named(word, moves)
-    if shapes is not None:
-        return shapes
+        return drawn(family[1], int(family[2]), count) if count_of == 3 else ()
+    if word in lists:
+        return lists[word]
     if not re.fullmatch(r"[0-9]{1,10}(x[0-9]{1,10}){0,2}", word):
         raise UsageError(f"--sizes: '{word}' is no shape; {SPELLING}")
     numbers = tuple(int(number) for number in word.split("x"))
     if not all(1 <= number <= LARGEST for number in numbers):
         raise UsageError(f"--sizes: '{word}': every dimension is from 1 to {LARGEST}")
-    if len(numbers) == 1:
-        return (numbers * count_of,)
+    numbers = numbers * count_of if len(numbers) == 1 else numbers
     return (numbers,) if len(numbers) == count_of else ()
 
 
@@ -156,20 +152,17 @@ def of_sizes(sizes, tracks):
     found = {}
     for track in tracks:
         shapes = dict.fromkeys(shape for word in words for shape in of_word(word, track))
-        names = dimensions(track)
-        found[track] = [dict(zip(names, shape)) for shape in shapes]
+        found[track] = [dict(zip(measure_of_track(track).dimensions, shape)) for shape in shapes]
     return found
 
 
 def of_options(options, track):
     """The one shape that --size, or --m, --n and --k say, or the usual one of the track; on the
     emulator what is not said is left to the rung."""
-    names = dimensions(track)
+    names = measure_of_track(track).dimensions
     if options.k is not None and "k" not in names:
-        raise UsageError(
-            f"--k {options.k}: rungs of the t track move a matrix of m x n; there is no k"
-        )
-    usual = SIZE if "k" in names else DEFAULT_MOVED_SIZE
+        raise UsageError(f"--k {options.k}: the t track moves a matrix of m x n; there is no k")
+    usual = SIZE if "k" in names else MOVED_SIZE
     usual = None if getattr(options, "emulate", False) else usual
     found = {name: getattr(options, name) or options.size or usual for name in names}
     return {name: size for name, size in found.items() if size}

@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and records what the warps of one CTA did, and when.
 
-    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's
-    options]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--keep] [the rung's]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json,
-the trace, from which `make plots RESULTS=that` draws a picture, and v07-emulator.perfetto.json,
-which https://ui.perfetto.dev and chrome://tracing open. With --keep the trace is also written to
-bench/traces/, which `make plots` draws; bench/traces/README.md describes it. Standard library only.
-
-Times are cycles of the multiprocessor's clock, or emulated steps, which only have an order.
+the trace, from which `make plots RESULTS=that` draws a picture (bench/traces/README.md describes
+it), and v07-emulator.perfetto.json, which https://ui.perfetto.dev and chrome://tracing open. Times
+are cycles of the multiprocessor's clock, or emulated steps, which only have an order.
 
 Exit status: the program's if it isn't 0; 0 written, 1 a file could not be written, 2 bad usage.
 """
@@ -29,7 +26,6 @@ from bench import run
 from bench.results import ROOT, slug, write_whole
 
 TRACES = ROOT / "bench" / "traces"
-FILLS = 40  # of the ring: what a picture can show
 # What a warp writes down; bench/traces/README.md says what the columns mean.
 WHATS = (
     *("init", "wait", "arrive", "expect", "load", "multiply", "multiply wait"),
@@ -37,7 +33,6 @@ WHATS = (
     *("copy", "read", "write"),
 )
 TOUCHES = ("copy", "read", "write")  # done many times in a row: only the last time is known
-ON_MBARRIERS = ("init", "wait", "arrive", "expect", "load")
 OPERATIONS = ("load", "multiply", "store read", "store write")
 TOKEN = 2  # in place of the parity that a wait names
 EMULATED_STEPS = "emulated steps"
@@ -49,13 +44,13 @@ SPANS = {
     "stores": ("write", "store", "store commit"),
 }
 SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
-LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
+MEMBERS = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
 IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
 
 # Something that one warp did; the fields are the columns of the file.
 Event = namedtuple("Event", "what begin end line address other value extra")
 # Something that was started and happened by itself, as the emulator told it.
-Operation = namedtuple("Operation", "kind own warp started happened tile barrier")
+Operation = namedtuple("Operation", "kind warp started happened barrier")
 # Loads that a GPU's warp saw incomplete at one time and complete at another.
 Landing = namedtuple("Landing", "barrier after by")
 # A warp reads a stage; the end is None if the trace ends before.
@@ -101,19 +96,14 @@ class Fill:
         return max(ends) if ends and None not in ends else None
 
 
-def rows(table, kind, names=()):
-    """The rows of a table that is stored as columns. Numbers in the first one stand for names, if
-    there are some."""
-    first, *others = (table[name] for name in kind._fields)
-    return [kind(*row) for row in zip([names[one] for one in first] if names else first, *others)]
+def rows(table, kind):
+    """The rows of a table that is stored as columns."""
+    return [kind(*row) for row in zip(*(table[name] for name in kind._fields))]
 
 
-def columns(table, kind, names=()):
+def columns(table, kind):
     """The same the other way."""
-    found = {name: [getattr(row, name) for row in table] for name in kind._fields}
-    if names:
-        found[kind._fields[0]] = [names.index(row[0]) for row in table]
-    return found
+    return {name: [getattr(row, name) for row in table] for name in kind._fields}
 
 
 class Trace:
@@ -123,33 +113,35 @@ class Trace:
         self.record = record
         self.end = record["time"]["end"]
         self.exact = record["time"]["unit"] == EMULATED_STEPS
-        names = record["whats"]
+        whats, kinds = record["whats"], record["operation_kinds"]
         self.warps = [
-            Warp(one["warp"], rows(one["events"], Event, names)) for one in record["warps"]
+            Warp(one["warp"], [e._replace(what=whats[e.what]) for e in rows(one["events"], Event)])
+            for one in record["warps"]
         ]
-        self.operations = rows(record["operations"], Operation, record["operation_kinds"])
+        operations = rows(record["operations"], Operation)
+        self.operations = [one._replace(kind=kinds[one.kind]) for one in operations]
         self.landed = rows(record["landed"], Landing)
         # The consumers' turn: each reads some fills of the ring alone.
         self.in_turns = any(one["name"] == "turn" for one in record["shared"])
         self.grouped = any(warp.multiplies for warp in self.warps)  # a warp stands for a warpgroup
 
+    def of(self, what):
+        """All warps' events of that kind."""
+        return [event for warp in self.warps for event in warp.of(what)]
+
     def place(self, address):
-        """(name, index or None) of what lies at that shared address, or None."""
-        for one in self.record["shared"]:
-            offset = address - one["address"]
-            if 0 <= offset < one["bytes"] * one["count"]:
-                return one["name"], offset // one["bytes"] if one["count"] > 1 else None
-        return None
+        """(name, index or None) of what lies at that shared address; None below all of it."""
+        below = [one for one in self.record["shared"] if one["address"] <= address]
+        if not below:
+            return None
+        offset = address - below[-1]["address"]
+        index = offset // below[-1]["bytes"] if below[-1]["count"] > 1 else None
+        return below[-1]["name"], index
 
     def name(self, address):
         """'full[2]', or '0x400' for what has no name."""
         name, index = self.place(address) or (f"{address:#x}", None)
         return name if index is None else f"{name}[{index}]"
-
-    def stage_of(self, address):
-        """The stage that a shared address belongs to: of a single one, 0."""
-        _, index = self.place(address) or ("", None)
-        return index or 0
 
     def source(self, line):
         """The line of the rung, or an empty text."""
@@ -180,15 +172,17 @@ def name_of(record):
 def in_groups(warp, start, commit, wait):
     """[[event, when the warp saw its group complete, or None]] of all that it started, in order. A
     commit closes a group; a wait names how many of the latest groups may remain."""
-    found, closed = [], []  # closed: how many were started when each group was closed
+    found, closed, seen = [], [], 0  # closed: how many were started when each group was closed
     for event in warp.events:
         if event.what == start:
             found.append([event, None])
         if event.what == commit:
             closed.append(len(found))
         elif event.what == wait and len(closed) > event.value:
-            for one in found[: closed[-1 - event.value]]:
-                one[1] = event.end if one[1] is None else one[1]
+            complete = closed[-1 - event.value]
+            for one in found[seen:complete]:
+                one[1] = event.end
+            seen = max(seen, complete)
     return found
 
 
@@ -207,11 +201,6 @@ def multiplications(trace, warp):
     ]
 
 
-def stores(warp):
-    """[[event, when its tile was seen to be read, or None]] of the warp's TMA stores."""
-    return in_groups(warp, "store", "store commit", "store wait")
-
-
 # --- fills by TMA -------------------------------------------------------------------------------
 
 
@@ -219,42 +208,42 @@ def begun_fills(trace, barrier, stage):
     """The fills of one stage, each with the time of its first load. An announcement (expect) begins
     a fill, before its loads or after them."""
     marks, loads = (
-        sorted(e.begin for warp in trace.warps for e in warp.of(what) if e.address == barrier)
+        sorted(event.begin for event in trace.of(what) if event.address == barrier)
         for what in ("expect", "load")
     )
-    loads_first = not marks or loads[0] < marks[0]
-    fills = {}
+    first = {}
     for begin in loads:
-        number = sum(mark < begin for mark in marks) - (not loads_first)
-        fills.setdefault(number, Fill(stage, begin))
-    return [fills[number] for number in sorted(fills)]
+        first.setdefault(sum(mark < begin for mark in marks), begin)
+    return [Fill(stage, begin) for begin in first.values()]
 
 
 def waits_for(trace, ring):
-    """Who waits for which fill: (warp, its wait, the fill's number, when it waits for the next).
-    ring: mbarrier -> fills. Where consumers take turns a warp leaves out the other's fills: when
-    its wait ends, no later fill has begun, as a stage is filled again only when it was read."""
+    """Who waits for which fill: (warp, its wait, the fill, when it waits for the next). ring:
+    mbarrier -> fills. Where consumers take turns a warp leaves out the other's fills: when its wait
+    ends, no later fill has begun, as a stage is filled again only when it was read."""
     for warp in trace.warps:
         waits = [event for event in warp.of("wait") if event.address in ring]
         before = Counter()
         for wait, after in zip(waits, [*waits[1:], None]):
-            number = before[wait.address]
+            fills, number = ring[wait.address], before[wait.address]
             before[wait.address] += 1
             if trace.in_turns:
-                number = sum(fill.begin <= wait.end for fill in ring[wait.address]) - 1
-            yield warp, wait, number, trace.end + 1 if after is None else after.begin
+                number = sum(fill.begin <= wait.end for fill in fills) - 1
+            if 0 <= number < len(fills):
+                yield warp, wait, fills[number], trace.end + 1 if after is None else after.begin
 
 
-def land(trace, ring):
+def land(trace, ring, waits):
     """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by
     the operations; on a GPU by a warp that looked."""
-
-    def seen(fill, time):
+    landings = [(fill, wait.end) for _, wait, fill, _ in waits]
+    announced = [(event.address, event.end) for event in trace.of("expect")]
+    for landing in trace.landed:
+        number = sum(at == landing.barrier and end <= landing.by for at, end in announced) - 1
+        fills = ring.get(landing.barrier, ())
+        landings += [(fill, landing.by) for fill in fills[number : number + 1] if number >= 0]
+    for fill, time in landings:
         fill.landed = time if fill.landed is None else min(fill.landed, time)
-
-    for _, wait, number, _ in waits_for(trace, ring):
-        for fill in ring[wait.address][number : number + 1] if number >= 0 else ():
-            seen(fill, wait.end)
     for barrier, fills in ring.items() if trace.exact else ():
         # The loads of one fill have landed when it is first seen to be full; the next ones land
         # after that. A peer may start its part of a fill first.
@@ -263,82 +252,75 @@ def land(trace, ring):
         each = sum(one.happened <= first for one in loads) if first else 0
         for number, fill in enumerate(fills):
             own = loads[number * each : (number + 1) * each]
-            whole = own and len(own) == each
-            fill.landed = max(load.happened for load in own) if whole else None
-            fill.begin = min(fill.begin, *(load.started for load in own)) if whole else fill.begin
-    for landing in trace.landed:
-        announced = (e for warp in trace.warps for e in warp.of("expect"))
-        number = sum(e.end <= landing.by for e in announced if e.address == landing.barrier) - 1
-        for fill in ring.get(landing.barrier, ())[number : number + 1] if number >= 0 else ():
-            seen(fill, landing.by)
+            fill.landed = None
+            if own and len(own) == each:
+                fill.landed = max(load.happened for load in own)
+                fill.begin = min(fill.begin, *(load.started for load in own))
 
 
 def readings_after(warp, groups, wait, until):
     """How a warp with these groups of wgmmas reads what it has waited for, until it waits for the
     next: by them, by loads that are written down, or by plain accesses before the next barrier."""
 
-    def within(event):
-        return wait.end <= event.begin < until
+    def within(times):
+        return [one for one in times if wait.end <= one[0] < until]
 
-    if groups:
-        return [Reading(warp.number, e.begin, done) for e, done in groups if within(e)]
-    reads = list(filter(within, warp.of("read")))
-    if reads:
-        return [Reading(warp.number, event.begin, event.end) for event in reads]
-    behind = next(filter(within, warp.of("barrier")), None)
-    return [Reading(warp.number, wait.end, behind and behind.begin)]
+    found = within(groups or [(event.begin, event.end) for event in warp.of("read")])
+    if not found and not groups:
+        behind = within((event.begin,) for event in warp.of("barrier"))
+        found = [(wait.end, behind[0][0] if behind else None)]
+    return [Reading(warp.number, *times) for times in found]
 
 
 def tma_fills(trace):
-    """All fills by TMA, stage by stage: mbarrier -> fills."""
-    barriers = sorted({e.address for warp in trace.warps for e in warp.of("load")})
+    """All fills by TMA, a list for each stage."""
+    barriers = sorted({event.address for event in trace.of("load")})
     ring = {address: begun_fills(trace, address, i) for i, address in enumerate(barriers)}
-    land(trace, ring)
-    groups = {warp.number: multiplications(trace, warp) for warp in trace.warps}
-    for warp, wait, number, until in waits_for(trace, ring):
-        fills = ring[wait.address]
-        if number < len(fills):
-            fills[number].readings += readings_after(warp, groups[warp.number], wait, until)
-    return ring
+    waits = list(waits_for(trace, ring))
+    land(trace, ring, waits)
+    groups = {
+        warp: [(event.begin, done) for event, done in multiplications(trace, warp)]
+        for warp in trace.warps
+    }
+    for warp, wait, fill, until in waits:
+        fill.readings += readings_after(warp, groups[warp], wait, until)
+    return list(ring.values())
 
 
 # --- fills by threads, stages and spans ---------------------------------------------------------
 
 
 def thread_fills(trace):
-    """All fills by threads' copies, in their order. A fill is every warp's part together."""
+    """All fills by threads' copies, a list for each stage. A fill is every warp's part together."""
+
+    def stage_of(event):
+        return (trace.place(event.address) or (None, None))[1] or 0  # of a single one, 0
+
     parts = []  # of each warp: (stage, begin, landed or None)
     for warp in trace.warps:
-        by_groups = warp.of("copy commit")
+        in_flight = warp.of("copy commit")
         copies = in_groups(warp, "copy", "copy commit", "copy wait")
-        part = [
-            (trace.stage_of(e.address), e.begin, done if by_groups else e.end) for e, done in copies
-        ]
-        parts.append(part)
-    fills = []
+        parts.append([(stage_of(e), e.begin, done if in_flight else e.end) for e, done in copies])
+    stages = {}
     for number in range(max(map(len, parts))):
-        stage, begins, ends = zip(*(part[number] for part in parts if number < len(part)))
-        fill = Fill(stage[0], min(begins))
+        numbers, begins, ends = zip(*(part[number] for part in parts if number < len(part)))
+        fill = Fill(numbers[0], min(begins))
         if len(ends) == len(parts) and None not in ends:
             fill.landed = max(ends)
-        fills.append(fill)
+        stages.setdefault(fill.stage, []).append(fill)
     for warp in trace.warps:
         for event in warp.of("read"):
-            own = [fill for fill in fills if fill.stage == trace.stage_of(event.address)]
-            before = [f for f in own if f.landed is not None and f.landed <= event.end]
+            fills = stages.get(stage_of(event), ())
+            before = [f for f in fills if f.landed is not None and f.landed <= event.end]
             if before:
                 before[-1].readings.append(Reading(warp.number, event.begin, event.end))
-    return fills
+    return [fills for _, fills in sorted(stages.items())]
 
 
 def stages(trace):
     """The stages of the ring that operands go through; empty if there is none."""
-    ring = tma_fills(trace)
-    if ring:
-        return [Stage(f"stage {i}", fills) for i, fills in enumerate(ring.values())]
-    fills = thread_fills(trace)
-    numbers = sorted({fill.stage for fill in fills})
-    return [Stage(f"stage {n}", [f for f in fills if f.stage == n]) for n in numbers]
+    found = tma_fills(trace) or thread_fills(trace)
+    return [Stage(f"stage {fills[0].stage}", fills) for fills in found]
 
 
 def states(stage, end):
@@ -371,33 +353,27 @@ def spans(trace, warp):
 def source_lines(step):
     """The lines of the rung's source from number 1 on, without indentation and comments; none if it
     isn't there."""
-    files = sorted((ROOT / "steps").glob(f"{step}_*.cu"))
-    lines = files[0].read_text(encoding="utf-8").splitlines() if files else []
+    paths = sorted((ROOT / "steps").glob(f"{step}_*.cu"))
+    lines = paths[0].read_text(encoding="utf-8").splitlines() if paths else []
     return {n: line.partition("//")[0].strip() for n, line in enumerate(lines, 1)}
 
 
 def laid_out(events, lines):
-    """What is where in shared memory: what the kernel said, or, of static shared memory, names from
-    its source and sizes from where the next thing begins."""
-    names = ("name", "address", "bytes", "count")
+    """What is where in shared memory, in order: what the kernel said or, of static shared memory,
+    what barriers and tiles are called in its source."""
+    found = {}
+    for event in events:
+        place = {"init": event.address, "load": event.other, "store": event.other}.get(event.what)
+        if place:
+            name = IN_SHARED_MEMORY.search(lines.get(event.line, ""))
+            name = name[1] if name else "mbarrier" if event.what == "init" else "tile"
+            found[place] = {"name": name, "address": place, "count": 1}
     told = [
-        dict(zip(names, (LAYOUT_NAMES[chr(e.value)], e.address, e.other, e.extra)))
+        {"name": MEMBERS[chr(e.value)], "address": e.address, "bytes": e.other, "count": e.extra}
         for e in events
         if e.what == "layout"
     ]
-    if told:
-        return sorted(told, key=lambda one: one["address"])
-    found = {}
-    for event in events:
-        name = IN_SHARED_MEMORY.search(lines.get(event.line, ""))
-        if event.what == "init":
-            found[event.address] = name[1] if name else "mbarrier"
-        elif event.what in ("load", "store"):
-            found[event.other] = name[1] if name else "tile"
-    end = max((max(event.address, event.other) for event in events), default=0) + 1024
-    addresses = sorted(found)
-    pairs = zip(addresses, [*addresses[1:], end])
-    return [dict(zip(names, (found[one], one, max(after - one, 1), 1))) for one, after in pairs]
+    return sorted(told or found.values(), key=lambda one: one["address"])
 
 
 def in_order(events):
@@ -416,138 +392,77 @@ def in_order(events):
     ]
 
 
-def record_of(row, warps, end):
-    """The record of what the program wrote, with these events of the warps, up to that time."""
+def make_record(row):
+    """The record of what the program wrote. It ends for all warps where the first had no more room
+    for events."""
     trace, context, lines = row["trace"], row["context"], source_lines(row["step"])
+    warps = [in_order(list(starmap(Event, warp["events"]))) for warp in trace["warps"]]
+    full = [one[-1].end for one, warp in zip(warps, trace["warps"]) if warp["not_kept"]]
+    end = min(full) if full else max((one[-1].end for one in warps), default=0)
     kept = [[event for event in events if event.end <= end] for events in warps]
-    told = [[one for one in events if one.what in WHATS] for events in kept]
-    landed = [
-        Landing(one.address, one.begin, one.end) for one in chain(*kept) if one.what == "landed"
-    ]
-    used = sorted({event.line for event in chain(*told) if event.line})
+    told = [[event for event in events if event.what in WHATS] for events in kept]
+    landed = [Landing(e.address, e.begin, e.end) for e in chain(*kept) if e.what == "landed"]
     operations = [one for one in starmap(Operation, trace["operations"]) if one.happened <= end]
-    clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
     written = sum(len(warp["events"]) + warp["not_kept"] for warp in trace["warps"])
+    clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
+    time = {"unit": trace["time_unit"], "policy": trace.get("policy"), "end": end}
     return {
-        "kind": "trace",
         **{name: row[name] for name in ("step", "idea", "date")},
         **{name: context[name] for name in ("commit", "gpu", "problem")},
-        "time": {
-            "unit": trace["time_unit"],
-            "policy": trace.get("policy"),
-            "end": end,
-            "cycles": clocks["cycles"],
-            "nanoseconds": clocks["nanoseconds"],
-        },
+        "time": {**time, **{name: clocks[name] for name in ("cycles", "nanoseconds")}},
         "launch": {name: trace[name] for name in ("grid", "block", "block_index", "cta", "ctas")},
-        "sm": clocks.get("sm"),
         "shared": laid_out(list(chain(*warps)), lines),
-        "source": {str(number): lines.get(number, "") for number in used},
+        "source": {str(e.line): lines.get(e.line, "") for e in chain(*told) if e.line},
         "whats": WHATS,
         "operation_kinds": OPERATIONS,
         "warps": [
-            {"warp": warp["warp"], "events": columns(events, Event, WHATS)}
+            {
+                "warp": warp["warp"],
+                "events": columns([e._replace(what=WHATS.index(e.what)) for e in events], Event),
+            }
             for warp, events in zip(trace["warps"], told)
         ],
-        "operations": columns(operations, Operation, OPERATIONS),
+        "operations": columns(
+            [one._replace(kind=OPERATIONS.index(one.kind)) for one in operations], Operation
+        ),
         "landed": columns(landed, Landing),
         "events_left_out": written - sum(map(len, kept)),
     }
 
 
-def make_record(row, wanted):
-    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for
-    all warps where the first had no more room for events."""
-    told = row["trace"]["warps"]
-    warps = [in_order(list(starmap(Event, warp["events"]))) for warp in told]
-    ends = [events[-1].end for events in warps if events]
-    full = [events[-1].end for warp, events in zip(told, warps) if warp["not_kept"] and events]
-    record = record_of(row, warps, min(full, default=max(ends, default=0)))
-    fills = [fill for stage in stages(Trace(record)) for fill in stage.fills]
-    if len(fills) <= wanted:
-        return record
-    first = sorted(fills, key=lambda fill: fill.begin)[:wanted]
-    ends = [fill.done or fill.landed for fill in first if fill.landed is not None]
-    return record_of(row, warps, max(ends, default=record["time"]["end"]))
-
-
 # --- for trace viewers --------------------------------------------------------------------------
 
-RING, WARPS, COPIES = 1, 2, 3  # process ids
-PROCESSES = {RING: "the ring of stages", WARPS: "warps", COPIES: "on their way"}
-STATES = {"filled": "filled", "full": "full", "read": "multiplied"}
 PER_NANOSECOND = 1000  # a viewer counts microseconds; a cycle, or a step, is shown as a nanosecond
-
-
-def named(kind, pid, tid, name):
-    """The name of a process or of a thread."""
-    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
-
-
-def slice_of(pid, tid, name, begin, end, **arguments):
-    """Something with a length, or an instant if it has none."""
-    event = {"name": name, "pid": pid, "tid": tid, "ts": begin / PER_NANOSECOND, "args": arguments}
-    length = {"ph": "X", "dur": (end - begin) / PER_NANOSECOND}
-    return {**(length if end > begin else {"ph": "i", "s": "t"}), **event}
+RING, WARPS = "the ring of stages", "warps"  # a process each
 
 
 def described(trace, event):
-    """('wait full[2]', what a viewer shows of the slice that was chosen)"""
-    what, name, more = event.what, event.what, {}
-    place = event.other if what in ("load", "store") else event.address
-    if what == "multiply":
-        name = f"start wgmmas on {trace.name(event.address)}"
-        more = {"a": trace.name(event.address), "b": trace.name(event.other)}
-    elif what == "barrier":
-        name = f"barrier {event.value}"
-    elif what in ("store", *ON_MBARRIERS) or (place and what in TOUCHES):
-        name = f"{what} {trace.name(place)}"
-    if what == "expect" or what.endswith(" wait"):
-        more = {"bytes" if what == "expect" else "groups left": event.value}
-    elif what == "wait" and event.value != TOKEN:
-        more = {"parity": event.value}
-    lines = {"line": event.line, "source": trace.source(event.line)} if event.line else {}
-    return name, {**lines, **more}
-
-
-def flights(trace):
-    """Loads, stores and wgmmas on their way: (name, begin, end, arguments)."""
-    found = [
-        (f"fill of {stage.name}", fill.begin, fill.landed, {"number": number})
-        for stage in stages(trace)
-        for number, fill in enumerate(stage.fills, 1)
-    ]
-    for warp in trace.warps:
-        by = {"by": trace.title(warp)}
-        for event, done in multiplications(trace, warp):
-            found.append(("wgmmas", event.begin, done, {**by, "a": trace.name(event.address)}))
-        for event, done in stores(warp):
-            found.append((f"store of {trace.name(event.other)}", event.begin, done, by))
-    found = [(*one[:2], trace.end if one[2] is None else one[2], one[3]) for one in found]
-    return sorted(found, key=lambda one: one[1:3])
+    """('load full[2], a[2]', begin, end, what a viewer shows of the slice that was chosen)"""
+    places = ", ".join(trace.name(place) for place in (event.address, event.other) if place)
+    more = {"line": event.line, "source": trace.source(event.line), "value": event.value}
+    return f"{event.what} {places}".rstrip(), event.begin, event.end, more
 
 
 def viewer(trace):
-    """The trace as Chrome's trace events (Trace Event Format, the JSON object form): the ring and
-    the warps are two processes, each stage and each warp a track; copies are asynchronous
-    slices."""
-    record, cta = trace.record, trace.record["launch"]["cta"]
-    events = [
-        named("process_name", pid, 0, f"{what}, CTA {cta}") for pid, what in PROCESSES.items()
+    """The trace as Chrome's trace events (Trace Event Format, the JSON object form): each stage and
+    each warp is a track of slices, or of instants where nothing has a length."""
+    record, events = trace.record, []
+    tracks = [
+        (RING, stage.name, [(*one, {}) for one in states(stage, trace.end)])
+        for stage in stages(trace)
     ]
-    for number, stage in enumerate(stages(trace)):
-        events.append(named("thread_name", RING, number, stage.name))
-        for state, *times in states(stage, trace.end):
-            events.append(slice_of(RING, number, STATES[state], *times))
     for warp in trace.warps:
-        events.append(named("thread_name", WARPS, warp.number, trace.title(warp)))
-        for event in warp.events:
-            name, more = described(trace, event)
-            events.append(slice_of(WARPS, warp.number, name, event.begin, event.end, **more))
-    for identity, (name, begin, end, words) in enumerate(flights(trace)):
-        both = {"cat": "copies", "id": identity, "name": name, "pid": COPIES, "tid": 0}
-        events.append({"ph": "b", "ts": begin / PER_NANOSECOND, "args": words, **both})
-        events.append({"ph": "e", "ts": end / PER_NANOSECOND, **both})
+        tracks.append((WARPS, trace.title(warp), [described(trace, e) for e in warp.events]))
+    for number, (process, track, slices) in enumerate(tracks):
+        where = {"pid": 1 + (process == WARPS), "tid": number}
+        process = f"{process}, CTA {record['launch']['cta']}"
+        for kind, name in (("process_name", process), ("thread_name", track)):
+            events.append({"ph": "M", "name": kind, "args": {"name": name}, **where})
+        for name, begin, end, more in slices:
+            length = {"ph": "X", "dur": (end - begin) / PER_NANOSECOND}
+            kind = length if end > begin else {"ph": "i", "s": "t"}
+            event = {"name": name, "ts": begin / PER_NANOSECOND, "args": more}
+            events.append({**kind, **event, **where})
     told = {name: record[name] for name in ("step", "commit", "date")}
     told["time"] = f"1 ns in the viewer is one of the {record['time']['unit']}"
     told["machine"] = record["gpu"]["name"] if record["gpu"] else "CPU emulator"
@@ -563,7 +478,7 @@ def print_summary(record):
     fills = sum(len(stage.fills) for stage in stages(trace))
     print(f"kept       {fills} fills of the ring, {trace.end} {record['time']['unit']}")
     if record["events_left_out"]:
-        print(f"left out   {record['events_left_out']} later events; --fills keeps more")
+        print(f"left out   {record['events_left_out']} later events; --events keeps more")
     for warp in trace.warps:
         long = Counter()
         for kind, begin, end in () if trace.exact or not trace.end else spans(trace, warp):
@@ -580,33 +495,35 @@ def write(path, content, what):
     print(f"{path}  ({what})")
 
 
+def row_of(program, words):
+    """(the program's exit status, the row that it wrote, or None)"""
+    # The emulator traces under one policy; lazy lets everything be seen in flight.
+    named = any(word.startswith("--policy") for word in words) or "--help" in words
+    policy = ["--policy=lazy"] if program.parent.name == "emulated" and not named else []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "row.json"
+        try:
+            status = subprocess.run([program, *words, *policy, "--json", path], check=False)
+        except OSError as error:
+            why = f"{error.strerror}: build it first"
+            raise run.Stopped(f"cannot start {program}: {why}") from error
+        return status.returncode, run.read(path) if path.exists() else None
+
+
 def trace_main(arguments):
     """The whole program; returns its exit status."""
     parser = run.parser(__doc__)
     add = parser.add_argument
     add("program", type=Path, help="build/trace/steps/v07, say")
     add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    fills = f"how many fills of the ring are kept (default {FILLS})"
-    add("--fills", metavar="N", type=run.positive, default=FILLS, help=fills)
     add("--keep", action="store_true", help="also write the trace to bench/traces/")
-    options, rest = parser.parse_known_args(arguments)  # all others are the rung's own
-    # The emulator traces under one policy; lazy lets everything be seen in flight.
-    named = any(option.startswith("--policy") for option in rest) or "--help" in rest
-    policy = ["--policy=lazy"] if options.program.parent.name == "emulated" and not named else []
-    with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder) / "row.json"
-        command = [str(options.program), *rest, *policy, "--json", str(answer)]
-        try:
-            status = subprocess.run(command, check=False).returncode
-        except OSError as error:
-            why = f"{error.strerror}: build it first"
-            raise run.Stopped(f"cannot start {options.program}: {why}") from error
-        if status != 0 or not answer.exists():
-            return status
-        row = run.read(answer)
+    options, words = parser.parse_known_args(arguments)  # all others are the rung's own
+    status, row = row_of(options.program, words)
+    if status or row is None:
+        return status
     if "trace" not in row:
         raise run.UsageError(f"{options.program} does not trace; use make trace")
-    record = make_record(row, options.fills)
+    record = make_record(row)
     print_summary(record)
     path = options.out / f"{name_of(record)}.json"
     write(path, record, f"make plots RESULTS={path} draws it")

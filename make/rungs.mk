@@ -89,8 +89,8 @@ $(ENERGY).o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
 # The model of the rungs that choose, as a library for bench/fit.py.
-MODEL := $(BUILD)/kernels/model.so
-$(MODEL): bench/kernels/model.c common/device/tile_choice.h
+MODEL := $(BUILD)/model.so
+$(MODEL): bench/model.c common/device/tile_choice.h
 	@mkdir -p $(@D)
 	$(call run,cc $<,$(CC) $(CFLAGS) -fPIC -shared -Icommon $< -o $@ -lm)
 

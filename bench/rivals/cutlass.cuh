@@ -44,7 +44,7 @@ struct CutlassRival {
         return 1;
     }
 
-    static typename Gemm::Arguments arguments(const problem *p) {
+    int prepare(const problem *p) {
         typename Gemm::Arguments made{};
         made.mode = cutlass::gemm::GemmUniversalMode::kGemm;
         made.problem_shape = {p->m, p->n, p->k, 1};
@@ -53,13 +53,9 @@ struct CutlassRival {
         made.epilogue = {
             {1.0f, 0.0f}, nullptr, {p->n, {}, {}}, operand<Element>(p->d), {p->n, {}, {}}};
         int device = 0;
-        launch_check(cudaGetDevice(&device), "asking for the current device", 0);
+        if (launch_check(cudaGetDevice(&device), "asking for the current device"))
+            return 1;
         made.hw_info = cutlass::KernelHardwareInfo::make_kernel_hardware_info<Kernel>(device);
-        return made;
-    }
-
-    int prepare(const problem *p) {
-        const typename Gemm::Arguments made = arguments(p);
         const size_t bytes = Gemm::get_workspace_size(made);
         if (bytes > 0 && launch_check(cudaMalloc(&workspace, bytes),
                                       "allocating a workspace, bytes", (long long)bytes))

@@ -1,7 +1,7 @@
-// What the adapters share. An adapter runs another project's kernel as if it were a rung: it
-// includes that project's sources from a clone, makes in prepare what the kernel needs, and calls
-// the kernel itself, since the project's own launcher may keep the tensor maps of the first call.
-// `make rivals` says which clones it takes, and PEER_COMMIT names the clone's commit.
+// What the adapters share. An adapter includes another project's sources from a clone, makes in
+// prepare what a kernel of it needs, and calls the kernel itself, since the project's own launcher
+// may keep the tensor maps of the first call. `make rivals` says which clones it takes, and
+// PEER_COMMIT names the clone's commit.
 //
 // It is a struct Rival, all zeros at first, with prepare(problem), launch(problem) and, where the
 // kernel wants the operands otherwise, operands_made(problem), which return 0, or print one line

@@ -11,32 +11,28 @@ constexpr size_t SMEM = sizeof(M12::SMem<BM, BN, BK, STAGES>);
 
 static const auto kernel = M12::matmulKernel12<BM, BN, BK, THREADS, STAGES, CTAS, CLUSTER, 1>;
 
-// The tiles along the Hilbert curve, in device memory; nullptr if that fails. Every cluster needs a
-// tile: without one a CTA may exit while the other still arrives on its barriers.
-static int *make_schedule(int tiles_m, int tiles_n) {
-    const long long tiles = (long long)tiles_m * tiles_n;
-    if (tiles < CLUSTERS || tiles > CLUSTERS * M12::SPACE_LEN) {
-        fprintf(stderr, "fast.cu's schedule takes %d to %d tiles, and this shape has %lld\n",
-                CLUSTERS, CLUSTERS * M12::SPACE_LEN, tiles);
-        return nullptr;
-    }
-    std::vector<int> lists(CLUSTERS * M12::SPACE_LEN);
-    M12::createHilbert(tiles_m, tiles_n, CLUSTERS, lists.data());
-    return upload_array(lists.data(), lists.size());
-}
-
 struct Rival {
     CUtensorMap map_a, map_b, map_d;
-    int *schedule; // in device memory: a list of tiles for each cluster
+    int *schedule; // in device memory: a list of tiles for each cluster, along the Hilbert curve
 
     int prepare(const problem *p) {
         const int m = p->n, n = p->m; // its own
+        const long long tiles = (long long)(m / CLUSTER_ROWS) * (n / BN);
+        std::vector<int> lists(CLUSTERS * M12::SPACE_LEN);
+        // Without a tile for each cluster a CTA may exit while the other still arrives on its
+        // barriers.
+        if (tiles < CLUSTERS || tiles > (long long)lists.size()) {
+            fprintf(stderr, "fast.cu's schedule takes %d to %zu tiles, and this shape has %lld\n",
+                    CLUSTERS, lists.size(), tiles);
+            return 1;
+        }
         map_a = M12::create_tensor_map<BM, BK>(operand(p->b), m, p->k);
         map_b = M12::create_tensor_map<BN, BK>(operand(p->a), n, p->k);
         map_d = M12::create_tensor_map<BN, BM / CONSUMERS, false, true>(operand(p->d), n, m);
         if (peer_tensor_maps_failed() || allow_dynamic_smem(kernel, SMEM))
             return 1;
-        schedule = make_schedule(m / CLUSTER_ROWS, n / BN);
+        M12::createHilbert(m / CLUSTER_ROWS, n / BN, CLUSTERS, lists.data());
+        schedule = upload_array(lists.data(), lists.size());
         return schedule == nullptr;
     }
 

@@ -5,7 +5,7 @@
 #include <examples/matmul/matmul_7.cuh>
 
 constexpr size_t SMEM = sizeof(M7::SMem<BM, BN, BK, STAGES>);
-// A group of its schedule has 16 x 8 tiles.
+// Whole groups of 16 x 8 tiles.
 constexpr int GROUP_M = 16 * BM;
 constexpr int GROUP_N = 8 * BN;
 
@@ -15,11 +15,6 @@ struct Rival {
     CUtensorMap map_a, map_b;
 
     int prepare(const problem *p) {
-        if ((long long)p->m * p->n >= 1LL << 31) {
-            fprintf(stderr, "fast.cu counts the words of D in an int: %d x %d are too many\n", p->m,
-                    p->n);
-            return 1;
-        }
         map_a = M7::create_tensor_map<BM, BK>(operand(p->b), p->n, p->k);
         map_b = M7::create_tensor_map<BN, BK>(operand(p->a), p->m, p->k);
         return peer_tensor_maps_failed() || allow_dynamic_smem(kernel, SMEM);

@@ -21,22 +21,13 @@ constexpr int TILE_N = 64 * Matmul::N_BLOCK;
 constexpr int TILE_K = 64;
 constexpr int THREADS = kittens::prototype::detail::NUM_THREADS_v<Matmul>;
 constexpr size_t SMEM = kittens::MAX_SHARED_MEMORY - 1024; // as its launcher has it
-constexpr int PATCH = 32;                                  // rows and columns that a CTA transposes
-constexpr int PATCH_ROWS = 8;                              // that its threads move at a time
 
 static const auto multiply = kittens::prototype::lcf::kernel<Matmul>;
 
-// to[column][row] = from[row][column]; rows and columns are multiples of PATCH.
-__global__ void transpose_b(bf16 *to, const bf16 *from, int rows, int columns) {
-    __shared__ bf16 patch[PATCH][PATCH + 1]; // one more: a column lies in different banks
-    const size_t row = size_t(grid_row()) * PATCH, column = size_t(blockIdx.x) * PATCH;
-    if (row >= size_t(rows)) // the whole CTA
-        return;
-    for (int i = threadIdx.y; i < PATCH; i += PATCH_ROWS)
-        patch[i][threadIdx.x] = from[(row + i) * columns + column + threadIdx.x];
-    __syncthreads(); // the patch is whole
-    for (int i = threadIdx.y; i < PATCH; i += PATCH_ROWS)
-        to[(column + i) * rows + row + threadIdx.x] = patch[threadIdx.x][i];
+// to[k][n] of from[n][k]; a CTA has TILE_N rows of one column.
+__global__ void transpose_b(bf16 *to, const bf16 *from, int n, int k) {
+    const size_t row = size_t(blockIdx.y) * TILE_N + threadIdx.x, column = blockIdx.x;
+    to[column * n + row] = from[row * k + column];
 }
 
 struct Rival {
@@ -64,8 +55,8 @@ struct Rival {
     }
 
     int operands_made(const problem *p) {
-        return ::launch(transpose_b, grid_of(p->k / PATCH, p->n / PATCH), dim3(PATCH, PATCH_ROWS),
-                        dim3(1), 0, p->stream, b, operand(p->b), p->n, p->k);
+        return ::launch(transpose_b, dim3(p->k, p->n / TILE_N), dim3(TILE_N), dim3(1), 0, p->stream,
+                        b, operand(p->b), p->n, p->k);
     }
 
     ~Rival() {
