@@ -99,10 +99,9 @@ static void write_warp(json *json, const trace *trace, size_t number, uint32_t f
 
 static void write_operation(json *json, const emulator_operation *operation, uint32_t first) {
     const uint32_t numbers[] = {(uint32_t)operation->warp, operation->started - first,
-                                operation->happened - first, operation->tile, operation->barrier};
+                                operation->happened - first, operation->barrier};
     json_open(json, NULL, '[');
     json_text(json, NULL, OPERATION[operation->kind]);
-    json_bool(json, NULL, operation->is_own);
     write_numbers(json, numbers, sizeof numbers / sizeof *numbers);
     json_close(json, ']');
 }
