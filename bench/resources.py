@@ -38,9 +38,11 @@ KERNEL = re.compile(
 
 def newest():
     """What was recorded last: {"cuda", "date", "rungs": {name: {"digest", "kernels"}}}, or None."""
-    found = []
+    found, zeros = [], dict.fromkeys(KERNEL.groupindex, 0)
     for path in RESULTS.glob("nvcc-*.jsonl"):
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for row in rows:
+            row["kernels"] = [{**zeros, **kernel} for kernel in row["kernels"]]
         head = {key: rows[0][key] for key in ("cuda", "date")}
         found.append({**head, "rungs": {row["step"]: row for row in rows}})
     return max(found, key=lambda record: record["date"], default=None)
@@ -109,8 +111,11 @@ def resources_main(arguments):
     rows = [resources_of(rung, options.build) for rung in rungs.find().values()]
     cuda = nvcc_version()
     rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    for row in rows:  # what is not there is 0
+        row["kernels"] = [{key: n for key, n in one.items() if n} for one in row["kernels"]]
     path = RESULTS / f"nvcc-{cuda}.jsonl"
-    write_whole(path, "".join(json.dumps(row) + "\n" for row in rows).encode("utf-8"))
+    lines = (json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
+    write_whole(path, "".join(lines).encode("utf-8"))
     print(path.relative_to(ROOT))
     return 0
 
