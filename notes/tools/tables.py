@@ -1,8 +1,8 @@
 """Tables of recorded runs in Markdown, and what was measured on what, when.
 
-A table is rows of texts, its heads first; a cell is a figure of a program in some runs. The runs of
-a table are {shape: {GPU: its runs, one of each card}}, the home GPU first: rates are those of the
-first card, ratios the medians of all.
+A table is columns of texts, each with its head first; a cell is a figure of a program in some runs.
+The runs of a table are {shape: {GPU: its runs, one of each card}}, the home GPU first: rates are
+those of the first card, ratios the medians of all.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 from statistics import geometric_mean, median
+from textwrap import dedent
 
 from bench import results, rungs, shapes
 from bench.energy import budget
@@ -19,11 +20,11 @@ from bench.record import RUNS
 from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
 from notes.tools.figures import (
     DASH,
-    SECTOR_BYTES,
     called,
     configurations,
     figure_of,
     markdown,
+    texts,
     write_as,
 )
 
@@ -112,20 +113,13 @@ LIVE = re.compile(r"[&<>`\[\]\\]")
 
 def plain(text):
     """A text that a program printed, to be shown as it is."""
-    names = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    return LIVE.sub(lambda match: names.get(match[0]) or f"&#{ord(match[0])};", text)
+    return LIVE.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
 def title(shape):
     """'4096³', '32768²' or '81920 × 256 × 256'."""
     square = len(set(shape)) == 1
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
-
-
-def optional(value, digits, unit="", scale=1):
-    """A number with its unit, or a dash if it wasn't recorded."""
-    text = DASH if value is None else f"{value * scale:.{digits}f} {unit}"
-    return text.replace("-", "−").strip()
 
 
 def nested(paths):
@@ -140,9 +134,8 @@ def nested(paths):
 
 def on(run, cublas=True):
     """The machine and the inputs: 'NVIDIA H200, CUDA 13.0, cuBLAS 13.1.0; normal inputs'."""
-    version = run.gpu.get("cublas") if cublas else None
-    versions = f"CUDA {run.gpu['cuda']}" + (f", cuBLAS {version}" if version else "")
-    return f"{run.gpu['name']}, {versions}; {run.problem['inputs']} inputs"
+    version = f", cuBLAS {run.gpu['cublas']}" if cublas and run.gpu.get("cublas") else ""
+    return f"{run.gpu['name']}, CUDA {run.gpu['cuda']}{version}; {run.problem['inputs']} inputs"
 
 
 def made(run):
@@ -164,13 +157,14 @@ def origins(runs, title=title):
     machines = []
     for what, times in nested((on(run), made(run), shape) for shape, run in paths).items():
         most = max(times, key=lambda text: len(times[text]))
-        texts = [
+        listed = [
             text if len(there) == len(runs) else f"{', '.join(map(title, there))}: {text}"
             for text, there in times.items()
             if text != most or len(there) < MANY
         ]
-        texts += [f"all others: {most}" if texts else most] * (len(times[most]) >= MANY)
-        machines.append(f"{what}; {'; '.join(texts)}.")
+        if len(times[most]) >= MANY:
+            listed.append(f"all others: {most}" if listed else most)
+        machines.append(f"{what}; {'; '.join(listed)}.")
     return " ".join(machines)
 
 
@@ -181,20 +175,17 @@ def caption(runs, *words):
     return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
 
 
-def best_of_cublaslt(runs):
-    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
-    one tried all, 'the best of 11,448 configurations'. A list that was cut by Ctrl-C says so."""
-    runs = [run for run in runs if run.heuristics]
-    words = few_to_many(configurations(run.heuristics) for run in runs)
-    kind = "configurations" if any("enumerated" in run.heuristics for run in runs) else "heuristics"
-    cut = any(run.heuristics.get("cut") for run in runs)
-    return f"the best of {words} {kind}{' (a list that was cut)' * cut}"
-
-
 def few_to_many(numbers):
     """'8 to 11,448', or '8'."""
-    numbers = sorted(numbers)
-    return " to ".join(dict.fromkeys(f"{number:,}" for number in (*numbers[:1], *numbers[-1:])))
+    return " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
+
+
+def best_of_cublaslt(runs):
+    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
+    one tried all, 'the best of 11,448 configurations'."""
+    searches = [run.heuristics for run in runs if run.heuristics]
+    kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
+    return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
 
 def what_of(run):
@@ -237,13 +228,15 @@ def emulated(library):
 def cell(runs, name, figure, *form):
     """A figure of a program in that form: of the first card, but of ratios the median over the
     cards, with the lowest and the highest."""
-    kind, read = figure_of(figure).kind, figure_of(figure).read
+    kind, _, read, _ = figure_of(figure)
     found = [value for run in runs if (value := read(run, name)) is not None]
-    if found and kind == "ratio" and isinstance(found[0], Spread):
+    value = next(iter(found), None)
+    if kind == "ratio" and isinstance(value, Spread):
         middles, lows, highs = zip(*found)
-        return write_as(Spread(median(middles), min(lows), max(highs)), kind, *form)
-    value = median(found) if kind == "ratio" and found else next(iter(found), None)
-    return "1" if value == 1 and name in CONTENDERS else write_as(value, kind, *form)
+        value = Spread(median(middles), min(lows), max(highs))
+    elif kind == "ratio" and found:  # of a contender, which is 1 to itself
+        value = "1" if median(found) == 1 else median(found)
+    return write_as(value, kind, *form)
 
 
 def label(runs, name):
@@ -260,18 +253,21 @@ def label(runs, name):
 
 
 def programs(heads, runs, names, columns, steps=None):
-    """Rows of programs, as links to their files in that folder, and of whom they are compared with.
-    Columns are (head, the cards of each GPU, figure, its form); all GPUs are in one cell."""
+    """Columns with a row for each program, a link to its file if it is in that folder, and for each
+    of whom they are compared with. Asked for are (head, the cards of each GPU, figure, its form);
+    all GPUs are in one cell."""
     measure, there = runs[0].measure, set().union(*(run.contenders for run in runs))
     names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
     files = {name: rung.path.name for name, rung in rungs.find(steps).items()} if steps else {}
-    rows = [[*heads, *(head for head, *_ in columns)]]
-    for name in names:
-        cells = [" / ".join(cell(of, name, *how) for of in gpus) for _, gpus, *how in columns]
-        rows.append([*label(runs, name), *cells])
-        if name in files:
-            rows[-1][0] = f"[{name}](steps/{files[name]})"
-    return rows
+    labels = [label(runs, name) for name in names]
+    labels = [
+        (f"[{name}](steps/{files[name]})" if name in files else name, idea) for name, idea in labels
+    ]
+    columns = [
+        [head, *(" / ".join(cell(cards, name, *how) for cards in gpus) for name in names)]
+        for head, gpus, *how in columns
+    ]
+    return [[head, *words] for head, words in zip(heads, zip(*labels))] + columns
 
 
 def ratio_columns(runs):
@@ -279,13 +275,13 @@ def ratio_columns(runs):
     cuBLAS and its best, with the GPU's name."""
     columns = []
     for place, (gpu, short) in enumerate(gpus_of(runs).items()):
-        of_gpu = [run for run in firsts(runs) if slug(run.gpu) == gpu]
-        there = set().union(*(run.contenders for run in of_gpu))
+        there = set().union(*(run.contenders for run in firsts(runs) if slug(run.gpu) == gpu))
         figures = {"ratio_to_cublas": "cublas", "ratio_to_cublaslt": "cublaslt"}
         figures |= {} if place else {"early_ratio": EARLY}
-        for figure, who in figures.items():
-            head = figure_of(figure).head
-            columns += [(f"{short}: {head}" * bool(place) or head, gpu, figure)] * (who in there)
+        heads = {one: figure_of(one).head for one, who in figures.items() if who in there}
+        columns += [
+            (f"{short}: {head}" if place else head, gpu, one) for one, head in heads.items()
+        ]
     return columns
 
 
@@ -295,16 +291,20 @@ def results_table(library, *, steps=rungs.STEPS):
     if not runs:
         return ["No run is recorded yet. `make ladder` measures one on your GPU."]
     of_gpu = runs[CUBE]
-    own = of_gpu[HOME][:1]
+    own, *others = (cards[:1] for cards in of_gpu.values())
     columns = [("TFLOPS", [own], "tflops", "±")]
-    columns += [(head, [of_gpu[gpu]], figure, "±") for head, gpu, figure in ratio_columns(runs)]
-    columns = [column for column in columns if column[2] != "early_ratio"]
-    rows = programs(["step", "idea"], own, own[0].names, columns, steps)
-    best, *others = ((short_name(one[0].gpu), best_of_cublaslt(one)) for one in of_gpu.values())
-    for row in (row for row in rows if row[0] == CONTENDERS["cublaslt"].name):
-        row[1] = "; ".join([best[1], *(": ".join(one) for one in others if one[1] != best[1])])
+    columns += [
+        (head, [of_gpu[gpu]], figure, "±")
+        for head, gpu, figure in ratio_columns(runs)
+        if figure != "early_ratio"
+    ]
+    names, ideas, *cells = programs(["step", "idea"], own, own[0].names, columns, steps)
+    best = best_of_cublaslt(own)
+    there = [(short_name(one[0].gpu), best_of_cublaslt(one)) for one in others]
+    said = [best, *(f"{gpu}: {words}" for gpu, words in there if words != best)]
+    ideas = ["; ".join(said) if idea == best else idea for idea in ideas]
     said = caption(runs) + "".join(map(cards_words, of_gpu.values()))
-    return [*markdown(rows), "", said]
+    return [*markdown([names, ideas, *cells]), "", said]
 
 
 def cards_words(cards):
@@ -346,10 +346,10 @@ def at_shapes(library, *names, steps=None):
         cards = [of_gpu.get(gpu, []) for gpu in gpus]
         columns.append((title(shape), [cards[0][:1]], measure.rate, ".1", "±"))
         columns.append((f"of {measure.other_name}{where}", cards, "ratio", "±"))
-    own = [cards[0] for of_gpu in runs.values() for cards in [*of_gpu.values()][:1]]
-    rows = programs(["program", "idea"], own, names, columns, steps)
+    own = [run for run in firsts(runs) if slug(run.gpu) == next(iter(gpus))]
     unit = measure.unit + " read and written" * (measure is results.MOVES)
-    return [*markdown(rows), "", f"{unit}, burst: medians; {SPREAD} {origins(runs)}"]
+    said = f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
+    return [*markdown(programs(["program", "idea"], own, names, columns, steps)), "", said]
 
 
 def track(library, letter, steps=rungs.STEPS):
@@ -369,34 +369,38 @@ def variants(library, *names):
     figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
     figures += [("tensor-core share", "share"), ("SM clock", "clock")]
     columns = [(head, [[run]], *how) for head, *how in figures]
-    rows = programs(["program", "idea"], [run], names, columns)
-    rows[0].append("against its rung")
-    for row in rows[1:]:
-        pair = run.against(row[0], results.rung_of(row[0])) if row[0] in names else None
-        row.append(f"{pair.ratio:.4f} ({pair.faster}/{pair.passes})" if pair else DASH)
-    return markdown(rows)
+    columns = programs(["program", "idea"], [run], names, columns)
+    pairs = [run.against(name, results.rung_of(name)) for name in names]
+    cells = [f"{one.ratio:.4f} ({one.faster}/{one.passes})" if one else DASH for one in pairs]
+    cells += [DASH] * (len(columns[0]) - 1 - len(names))  # of whom they are compared with
+    return markdown([*columns, ["against its rung", *cells]])
 
 
 def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
     how = {"kind": lambda run: any(map(is_rival, run.names))}
     found = [library.find((), (CUBE, (4096,) * 3), track=track, **how) for track in "va"]
-    rows, said = [], {}
-    places = [(gpu, short, shape) for runs in found for gpu, short in gpus_of(runs).items()
-              for shape in runs if gpu in runs[shape]]  # fmt: skip
+    table, said = [], {}
+    places = [
+        (gpu, f"{short}, {title(shape)}: TFLOPS", shape)
+        for runs in found
+        for gpu, short in gpus_of(runs).items()
+        for shape in runs
+        if gpu in runs[shape]
+    ]
     for runs in filter(None, found):
         columns = []
-        for gpu, short, shape in dict.fromkeys(places):
+        for gpu, head, shape in dict.fromkeys(places):
             cards = [runs.get(shape, {}).get(gpu, [])[:1]]
-            columns.append((f"{short}, {title(shape)}: TFLOPS", cards, "tflops", "±"))
-            columns.append(("of cuBLAS", cards, "ratio", "±"))
+            columns += [(head, cards, "tflops", "±"), ("of cuBLAS", cards, "ratio", "±")]
         names = list(dict.fromkeys(name for run in firsts(runs) for name in run.names))
         own = [name for name in names if not is_rival(name)]
         top = [results.TOP] if results.TOP in own else own[-1:]
         names = [*filter(is_rival, names), *top]
-        rows += programs(["program", "what"], firsts(runs), names, columns)[bool(rows) :]
+        more = programs(["program", "what"], firsts(runs), names, columns)
+        table = [old + new[1:] for old, new in zip(table, more)] or more
         said[caption(runs)] = None
-    return [*markdown(rows), "", " ".join(said)] if rows else [NOTHING]
+    return [*markdown(table), "", " ".join(said)] if table else [NOTHING]
 
 
 # --- shapes in rows -------------------------------------------------------------------------
@@ -410,14 +414,12 @@ def sizes(library):
     runs = library.find([CHOOSES], (*((size,) * 3 for size in shapes.SQUARES), *shapes.MODELS))
     if not runs:
         return [NOTHING]
-    columns = ratio_columns(runs)
-    rows = [["m x n x k", f"{CHOOSES}, TFLOPS", *(head for head, *_ in columns)]]
-    for shape, of_gpu in runs.items():
-        cells = [cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for _, gpu, figure in columns]
-        rate = cell(next(iter(of_gpu.values())), CHOOSES, "tflops", "±")
-        rows.append([title(shape), rate, *cells])
+    columns = [["m x n x k", *map(title, runs)]]
+    for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", HOME, "tflops"), *ratio_columns(runs)]:
+        cells = (cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for of_gpu in runs.values())
+        columns.append([head, *cells])
     said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(firsts(runs))}.")
-    return [*markdown(rows, 1), "", said]
+    return [*markdown(columns, 1), "", said]
 
 
 def calls(library):
@@ -427,15 +429,15 @@ def calls(library):
     if not runs:
         return [NOTHING]
     own = firsts(runs)
-    names = [*dict.fromkeys(name for run in own for name in run.names), "cublas", "cublaslt"]
-    rows = [["m x n x k", "GPU", *map(called, names)]]
-    for run in own:
-        rows.append([title(run.shape), short_name(run.gpu), *(call(run, name) for name in names)])
+    columns = [["m x n x k", *(title(run.shape) for run in own)]]
+    columns.append(["GPU", *(short_name(run.gpu) for run in own)])
+    for name in [*dict.fromkeys(one for run in own for one in run.names), "cublas", "cublaslt"]:
+        columns.append([called(name), *(call(run, name) for run in own)])
     words = (
         "Microseconds of a call; in parentheses what each did once before: a rung prepares, cuBLAS "
         f"starts, cuBLASLt starts and looks for {best_of_cublaslt(own)}."
     )
-    return [*markdown(rows), "", caption(runs, words)]
+    return [*markdown(columns), "", caption(runs, words)]
 
 
 def call(run, name):
@@ -454,31 +456,33 @@ def fp8(library, gpu):
     there = {run.shape for run in library.runs if run.gpu and run.tracks == {"f"}}
     how = {"track": "f", "gpu": gpu.removeprefix("@"), "kind": lambda run: run.heuristics}
     found = {
-        (shape, name): run
+        (name, shape): run
         for name in MODES
-        for shape in there
+        for shape in sorted(there, reverse=True)
         if (run := library.choose([name], shape, **how)) and "heuristics" in run.first(name)
     }
-    rows, lost = [["m x n x k"]], []
+    there = sorted({shape for _, shape in found}, reverse=True)
+    ratios = {at: run.ratio(at[0], "cublaslt").mid for at, run in found.items()}
+    columns, counts = [["m x n x k", *map(title, there)]], []
     for name, mode in MODES.items():
-        rows[0] += [f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})"]
-    for shape in sorted({shape for shape, _ in found}, reverse=True):
-        rows.append([title(shape)])
-        for name in MODES:
-            run = found.get((shape, name))
-            ratio = run and run.ratio(name, "cublaslt").mid
-            rows[-1] += [optional(run and run.rate(name).mid, 0), optional(ratio, 3)]
-            lost += [f"{name} at {title(shape)} ({ratio:.3f})"] if run and ratio < 1 else []
-    counts = []
-    for name, mode in MODES.items():
-        searches = [run.first(name)["heuristics"] for (_, of), run in found.items() if of == name]
-        counts.append(f"{few_to_many(map(configurations, searches))} ({mode})")
+        runs = [found.get((name, shape)) for shape in there]
+        rates = texts([run and run.rate(name) for run in runs], "rate", ".0")
+        best = texts([ratios.get((name, shape)) for shape in there], "ratio")
+        columns += [[f"{name}, TFLOPS", *rates], [f"of {CUBLASLT} ({mode})", *best]]
+        searches = [run.first(name)["heuristics"] for run in runs if run]
+        counts.append(f"{few_to_many([*map(configurations, searches)])} ({mode})")
+    lost = [
+        f"{name} at {title(shape)} ({ratios[name, shape]:.3f})"
+        for shape in there
+        for name in MODES
+        if ratios.get((name, shape), 1) < 1
+    ]
     runs = {place: {gpu: [run]} for place, run in found.items()}
     return [
         f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
-        *("", *markdown(rows, 1), ""),
+        *("", *markdown(columns, 1), ""),
         f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. "
-        + origins(runs, lambda place: f"{place[1]} at {title(place[0])}"),
+        + origins(runs, lambda place: f"{place[0]} at {title(place[1])}"),
     ]
 
 
@@ -503,7 +507,7 @@ def family_figures(runs, name):
     return {
         f"of {CUBLASLT}": geometric_mean(best),
         "lowest": min(best),
-        f"shapes at {REACHED:.2f} or above": sum(ratio >= REACHED for ratio in best),
+        f"shapes at {REACHED:.2f} or above": f"{sum(x >= REACHED for x in best)} of {len(runs)}",
         "early launch": geometric_mean(early) if len(early) == len(runs) else None,
         "of cuBLAS": geometric_mean(cublas),
     }
@@ -518,42 +522,38 @@ def sweep(library, name, seed, *more):
         return [NOTHING]
     if more:
         return worst(found, name)
-    figures = {word: family_figures(runs, name) for word, runs in found.items()}
-    rows = [["family", *figures[word]] for word in [*found][:1]]
-    for word, of in figures.items():
-        cells = (
-            f"{n} of {len(found[word])}" if isinstance(n, int) else optional(n, 3)
-            for n in of.values()
-        )
-        rows.append([word, *cells])
+    figures = [family_figures(runs, name) for runs in found.values()]
+    columns = [[head, *texts([one[head] for one in figures], "ratio")] for head in figures[0]]
     runs = {(word, run.shape): {HOME: [run]} for word, of in found.items() for run in of}
-    best = few_to_many(run.heuristics["returned"] for run in firsts(runs))
+    best = few_to_many([run.heuristics["returned"] for run in firsts(runs)])
     said = (
         f"Burst protocol; {CUBLASLT} is the best of {best} heuristics. Geometric means over shapes "
         f"drawn from seed {seed}; lowest: of {CUBLASLT}. {origins(runs, str)}"
     )
-    return [*markdown(rows, 1), "", said]
+    return [*markdown([["family", *found], *columns], 1), "", said]
 
 
 def worst(found, name):
     """The shapes at which a rung is furthest from cuBLASLt's best."""
-    rows = [["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", "early launch", "its kernel"]]
-    rows[0] += [f"{CUBLASLT}: TFLOPS", "its kernels"]
     points = [
-        (run.ratio(name, "cublaslt").mid, word, run) for word, of in found.items() for run in of
+        (run.ratio(name, "cublaslt").mid, word, run) for word, runs in found.items() for run in runs
     ]
-    for ratio, word, run in sorted(points, key=lambda point: point[0])[:WORST]:
-        early, rates = run.ratio(name, "cublaslt", EARLY), [run.rate(name), run.rate("cublaslt")]
-        own, best = (f"{rate.mid:.0f}" for rate in rates)
-        kernel = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", run.heuristics["winner"]["name"])
-        kernel = kernel if len(kernel) <= LONGEST_NAME else f"{kernel[:LONGEST_NAME]}…"
-        cells = [
-            f"{ratio:.3f}",
-            optional(early and early.mid, 3),
-            str(run.first(name).get("kernel", DASH)),
-        ]
-        rows.append(["x".join(map(str, run.shape)), word, own, *cells, best, f"`{kernel}`"])
-    return markdown(rows)
+    ratios, words, runs = zip(*sorted(points, key=lambda point: point[0])[:WORST])
+    early = [run.ratio(name, "cublaslt", EARLY) for run in runs]
+    kernels = (run.heuristics["winner"]["name"] for run in runs)
+    kernels = [re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", kernel) for kernel in kernels]
+    cut = [f"{one[:LONGEST_NAME]}…" if len(one) > LONGEST_NAME else one for one in kernels]
+    columns = {
+        "m x n x k": ["x".join(map(str, run.shape)) for run in runs],
+        "family": words,
+        "TFLOPS": texts([run.rate(name) for run in runs], "rate"),
+        f"of {CUBLASLT}": texts(ratios, "ratio"),
+        "early launch": texts(early, "ratio"),
+        "its kernel": [str(run.first(name).get("kernel", DASH)) for run in runs],
+        f"{CUBLASLT}: TFLOPS": texts([run.rate("cublaslt") for run in runs], "rate"),
+        "its kernels": [f"`{kernel}`" for kernel in cut],
+    }
+    return markdown([[head, *cells] for head, cells in columns.items()])
 
 
 # --- other tables ---------------------------------------------------------------------------
@@ -572,12 +572,11 @@ def hazard(_library, rung, name):
     for policy, kind in bug["found"].items():
         by_kind[kind or "nothing"] += [policy] if kind is not None else []
     said = "; ".join(f"{', '.join(those)}: {kind}" for kind, those in by_kind.items() if those)
-    change = bug["change"]
-    blanks = min(len(line[1:]) - len(line[1:].lstrip()) for line in change)
-    change = [line[0] + line[1 + blanks :] for line in change]
-    report = [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
+    code = dedent("\n".join(line[1:] for line in bug["change"])).split("\n")
+    change = [line[0] + text for line, text in zip(bug["change"], code)]
+    report = ["", f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
     lines = [f"**{name}**: {bug['wrong']}.", "", "```diff", *change, "```"]
-    return [*lines, "", f"The emulator, by policy: {said}.", *(report if bug["report"] else [])]
+    return [*lines, "", f"The emulator, by policy: {said}.", *(report[1:] if bug["report"] else [])]
 
 
 def agreement(library):
@@ -586,30 +585,29 @@ def agreement(library):
     return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
 
 
-PART_COUNTS = {  # head: metric of ncu, bytes each
-    "L2 to SMs, GB": ("lts__t_sectors_srcunit_tex.sum", SECTOR_BYTES),
-    "arrives at SMs, GB": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
-    "DRAM read, GB": ("dram__bytes_read.sum", 1),
-}
-
-
 def energy(library, what, rung):
     """What was measured of a rung's parts in the newest run of them, or what ncu counted."""
     run = library.use(budget.newest(library.runs).get(rung))
     if what not in ("parts", "counts") or run is None:
         raise ValueError("write energy parts or counts, and a rung that was measured in parts")
     if what == "counts":
-        rows = [["part", *PART_COUNTS]]
-        for name, counters in budget.counts_of(run).items():
-            numbers = (counters[metric] * scale for metric, scale in PART_COUNTS.values())
-            rows.append([name, *(optional(number, 2, "", 1e-9) for number in numbers)])
-        return markdown(rows, 1)
-    rows = [["part", "what it is", "watts", "joules", "clock, GHz", "tensor-core share, %"]]
-    for name, part in budget.parts_of(run).items():
-        joules = None if name == budget.IDLE else part.joules
-        cells = [optional(part.watts, 0), optional(joules, 3), optional(part.ghz, 3)]
-        rows.append([name, plain(part.what), *cells, optional(part.share or None, 1, "", 100)])
-    return markdown(rows)
+        counts, columns = budget.counts_of(run), []
+        apart = results.Run(run.context, rows={n: [{"counters": c}] for n, c in counts.items()})
+        for figure in map(figure_of, ("l2_bytes", "sm_bytes", "dram_read_bytes")):
+            values = [figure.read(apart, name) for name in counts]
+            columns.append([f"{figure.head}, GB", *texts(values, "bytes", "GB", ".2")])
+        return markdown([["part", *counts], *columns], 1)
+    parts = budget.parts_of(run)
+    joules = [None if name == budget.IDLE else part.joules for name, part in parts.items()]
+    columns = {
+        "part": parts,
+        "what it is": [plain(part.what) for part in parts.values()],
+        "watts": texts([part.watts for part in parts.values()], "power"),
+        "joules": texts(joules, "energy", "J"),
+        "clock, GHz": texts([part.ghz for part in parts.values()], "clock", ".3"),
+        "tensor-core share, %": texts([part.share or None for part in parts.values()], "share"),
+    }
+    return markdown([[head, *cells] for head, cells in columns.items()])
 
 
 BLOCKS = {  # what fills a block, by the first word of its marker
