@@ -52,7 +52,7 @@ def base_of(name):
 
 def against(run, who):
     """Paired by pass with its base."""
-    base = None if who in CONTENDERS else base_of(who)
+    base = base_of(who)
     found = base and run.against(who, base)
     return found and found.ratio
 
@@ -283,11 +283,13 @@ def run_of(library, whos, name, words=(), track=None):
     track = min(names)[0] if names else track or CONTENDERS[min(others)].track
     at = where(words, source, track)
     if source == "emulator":
-        return library.emulated(names)
+        runs = (run for run in library.runs if run.gpu is None and names <= run.rows.keys())
+        return library.use(next(runs, None))
     if source == "counters":
-        return library.answer(names, **{**at, "protocol": source}, kind=lambda run: True)
+        at |= {"protocol": source, "kind": lambda run: True}
+        return library.use(library.choose(names, **at))
     paired = {base_of(one) for one in names if name == "against"} - {None}
-    return library.answer(names | paired, **at, who=others)
+    return library.use(library.choose(names | paired, **at, who=others))
 
 
 def value_of(library, who, name, words=()):
@@ -310,17 +312,13 @@ EXPRESSION = re.compile(
 
 def text_of(expression, library):
     """What is written for an expression in a sentence (notes/writing-a-note.md), such as
-    `v07/v06 tflops @4096 as gain`. ValueError, quoting it, if nothing can be."""
-    words = " ".join(expression.split())
-    try:
-        match = EXPRESSION.fullmatch(words)
-        if not match:
-            raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
-        selectors = match["selectors"].replace("@", "").split()
-        value = value_of(library, match["who"], match["figure"], selectors)
-        return write_as(*value, *(match["form"] or "").split())
-    except (ValueError, ZeroDivisionError) as error:
-        raise ValueError(f"'{words}': {error}") from error
+    `v07/v06 tflops @4096 as gain`. ValueError if nothing can be."""
+    match = EXPRESSION.fullmatch(" ".join(expression.split()))
+    if not match:
+        raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
+    selectors = match["selectors"].replace("@", "").split()
+    value = value_of(library, match["who"], match["figure"], selectors)
+    return write_as(*value, *(match["form"] or "").split())
 
 
 # --- tables of figures ----------------------------------------------------------------------
