@@ -171,12 +171,12 @@ class Unit(NamedTuple):
     least: float = 0  # of the kind's units the first with value >= least is taken by default
 
 
-PERCENT = Unit("share", "percent", "%", 100, 1)
 UNITS = (
-    PERCENT,
+    Unit("share", "percent", "%", 100, 1),
     Unit("rate", "TFLOPS", "TFLOPS", 1, 0),
     Unit("throughput", "GB/s", "GB/s", 1, 0),
     Unit("ratio", "factor", "", 1, 3),
+    Unit("ratio", "gain", "%", 100, 1),  # its distance from 1, with its sign
     Unit("clock", "GHz", "GHz", 1, 2),
     Unit("time", "s", "s", 1, 2, 1),
     Unit("time", "ms", "ms", 1e3, 3, 1e-3),
@@ -206,31 +206,29 @@ def middle(value):
 def written(values, kind, words=()):
     """(unit, texts) of values of one kind, a dash for None: all in one unit with the same digits,
     as these words say, or as it suits the largest and the least. A text stays as it is."""
-    sizes = [abs(middle(value)) for value in values if value and not isinstance(value, str)]
+    numbers = [middle(value) for value in values if not (value is None or isinstance(value, str))]
+    sizes = [abs(number) for number in numbers if number]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
-    for word in words:
-        known = word in units or re.fullmatch(r"\.[0-9]|±", word)
-        if not (known or (word == "gain" and kind == "ratio")):
-            raise ValueError(f"'{word}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
+    if wrong := [word for word in words if not (word in units or re.fullmatch(r"\.[0-9]|±", word))]:
+        raise ValueError(f"'{wrong[0]}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
     usual = next(one for one in units.values() if max(sizes, default=0) >= one.least)
     unit = next((units[word] for word in words if word in units), usual)
-    if "gain" in words:
-        unit = PERCENT
     decimals, least = unit.decimals, min(sizes, default=1) * unit.scale
     while unit.scale != 1 and least * 10**decimals < LEAST and decimals < MOST_DECIMALS:
         decimals += 1
     decimals = next((int(word[1:]) for word in words if word[0] == "."), decimals)
+    gain = unit.word == "gain"
 
     def text(value):
         if value is None or isinstance(value, str):
             return value or DASH
         if "±" in words and isinstance(value, Spread):
             return Spread(*(unit.scale * one for one in value)).plus_minus(decimals)
-        number = (middle(value) - ("gain" in words)) * unit.scale
-        style = f"{'+' * ('gain' in words)}{',' * (abs(number) >= SEPARATED_FROM)}.{decimals}f"
+        number = (middle(value) - gain) * unit.scale
+        style = f"{'+' * gain}{',' * (abs(number) >= SEPARATED_FROM)}.{decimals}f"
         return f"{number:{style}}".replace("-", "−")
 
-    return unit.text, [*map(text, values)]
+    return unit.text if numbers else "", [*map(text, values)]
 
 
 def texts(values, kind, *words):
@@ -305,7 +303,7 @@ def value_of(library, who, name, words=()):
 
 
 EXPRESSION = re.compile(
-    r"(?P<who>[a-z][\w/-]*) (?P<figure>[A-Za-z_][\w.-]*)"
+    r"(?P<who>[a-z][\w-]*(?:/[a-z][\w-]*)?) (?P<figure>[A-Za-z_][\w.-]*)"
     r"(?P<selectors>(?: @\w+)*)(?: as (?P<form>.+))?"
 )
 
@@ -324,10 +322,7 @@ def text_of(expression, library):
 # --- tables of figures ----------------------------------------------------------------------
 
 HEAD_UNITS = {"million": "10⁶", "million cycles": "10⁶ cycles"}  # before the head, not after
-GROUPS = {
-    "protocol": "protocol",
-    "commit": "run",
-}  # what one is, where nothing else tells them apart
+GROUPS = {"protocol": "protocol", "commit": "run"}  # how a group is called; others are shapes
 OF_A_RUNG = "time {rate} ratio share clock cycles=million watts joules l2_bytes dram_bytes"
 
 
@@ -373,16 +368,15 @@ def column_of(library, groups, who, column):
     unit, cells = written(values, figure_of(name).kind, form.split(",") if form else ())
     share = "memory share" if measure is results.MOVES else "tensor-core share"
     head = {"ratio": f"of {measure.other_name}", "share": share}.get(name, figure_of(name).head)
-    if all(isinstance(value, str) for value in values):
-        unit = ""
-    first, last = (HEAD_UNITS[unit], "") if unit in HEAD_UNITS else ("", unit)
-    return [", ".join(filter(None, (f"{first} {head}".strip(), last))) or name, *cells]
+    if unit in HEAD_UNITS:
+        return [f"{HEAD_UNITS[unit]} {head}".strip(), *cells]
+    return [", ".join(filter(None, (head, unit))) or name, *cells]
 
 
-def selector_text(word):
-    """A selector as a table shows it: '81920 × 256 × 256'."""
-    texts = {"commit": f"`{word}`", "shape": " × ".join(word.split("x"))}
-    return texts.get(selected_by(word), word)
+def place_text(group):
+    """Selectors as a table shows them: '81920 × 256 × 256, sustained'."""
+    marks = ["`" * (selected_by(word) == "commit") for word in group]
+    return ", ".join(mark + word.replace("x", " × ") + mark for mark, word in zip(marks, group))
 
 
 def lines_of(library, groups, who, words, missing=False):
@@ -395,16 +389,15 @@ def lines_of(library, groups, who, words, missing=False):
         none = ", ".join(word for word, column in columns.items() if column not in known)
         raise ValueError(f"nothing recorded has {none} of {', '.join(who)} there")
     labels = ["/".join(map(called, one.split("/"))) for one in who]
-    places = [", ".join(map(selector_text, group)) for group in groups]
     if len(groups) == 1:
         return markdown([["program", *labels], *known], 1)
     if len(who) > 1 and len(known) == 1:
         ((head, *cells),) = known
         each = [[label, *cells[i :: len(who)]] for i, label in enumerate(labels)]
-        return markdown([[f"{head} at", *places], *each], 1)
+        return markdown([[f"{head} at", *map(place_text, groups)], *each], 1)
     kinds = [*{selected_by(word) for group in groups for word in group}]
     head = GROUPS.get(kinds[0], "shape") if len(kinds) == 1 else "shape"
-    places = [place for place in places for _ in who]
+    places = [place_text(group) for group in groups for _ in who]
     return markdown([[head, *places], ["program", *labels * len(groups)], *known])
 
 
