@@ -1,7 +1,7 @@
 """Tables of recorded runs in Markdown, and what was measured on what, when.
 
 A table is columns of texts, each with its head first; a cell is a figure of a program in a run. The
-runs of a table are {shape: {GPU: run}}, the home GPU first.
+runs of a table are {(shape, GPU): run}, at each shape the home GPU first.
 """
 
 from __future__ import annotations
@@ -18,15 +18,7 @@ from bench import results, rungs, shapes
 from bench.energy import budget
 from bench.record import RUNS
 from bench.results import CONTENDERS, EARLY, HOME, NAME, is_rival, short_name, slug
-from notes.tools.figures import (
-    DASH,
-    called,
-    configurations,
-    figure_of,
-    markdown,
-    texts,
-    write_as,
-)
+from notes.tools.figures import DASH, called, configurations, figure_of, markdown, texts, write_as
 
 ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it
 CUBE = (results.SIZE,) * 3
@@ -59,21 +51,18 @@ class Library:
         self.used |= {id(run): run} if run else {}
         return run
 
-    def beside(self, run, names=(), kind=None):
-        """{GPU: run} of the same commit, protocol and problem; its own first."""
-        found = {slug(run.gpu): run}
-        how = {"track": min(run.tracks), "shape": run.shape, "protocol": run.protocol, "kind": kind}
-        for one in self.at[run.shape, run.protocol]:
-            same = one.commit == run.commit and one.problem == run.problem
-            if same and results.choose([one], names, gpu=slug(one.gpu), **how):
-                found.setdefault(slug(one.gpu), one)
-        return found
-
-    def find(self, names, at, kind=None, **how):
-        """The runs of all of `names` at each of these shapes at which there are any. ValueError if
-        there are none."""
-        chosen = {shape: self.choose(names, shape, kind=kind, **how) for shape in at}
-        found = {shape: self.beside(run, names, kind) for shape, run in chosen.items() if run}
+    def find(self, names, at, protocol="burst", track="v", kind=None):
+        """The runs of all of `names` at each of these shapes at which there are any: the one that
+        answers, and on other GPUs those of its commit and problem. ValueError if there are none."""
+        found, how = {}, {"protocol": protocol, "track": track, "kind": kind}
+        for run in filter(None, [self.choose(names, shape, **how) for shape in at]):
+            of_run = run.commit, run.problem
+            same = [
+                one for one in self.at[run.shape, protocol] if (one.commit, one.problem) == of_run
+            ]
+            for gpu in dict.fromkeys(slug(one.gpu) for one in same):
+                there = results.choose(same, names, shape=run.shape, gpu=gpu, **how)
+                found |= {(run.shape, gpu): there} if there else {}
         return found or nothing(*names)
 
     def headline(self):
@@ -81,8 +70,8 @@ class Library:
         names, found = [results.TOP], {}
         for gpu in dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu):
             if run := self.choose(names, gpu=gpu):
-                names, found[gpu] = run.names, run
-        return {CUBE: found} if HOME in found else nothing(results.TOP)
+                names, found[CUBE, gpu] = run.names, run
+        return found or nothing(results.TOP)
 
 
 def nothing(*names):
@@ -90,14 +79,9 @@ def nothing(*names):
     raise ValueError(f"nothing recorded has all of {', '.join(names)} there")
 
 
-def all_of(runs):
-    """The runs of all shapes and GPUs."""
-    return [run for of_gpu in runs.values() for run in of_gpu.values()]
-
-
 def gpus_of(runs):
     """{GPU: short name} of all in such runs, the home GPU first."""
-    return {slug(run.gpu): short_name(run.gpu) for run in all_of(runs)}
+    return {gpu: short_name(run.gpu) for (_, gpu), run in runs.items()}
 
 
 # --- what was measured, on what, when -------------------------------------------------------
@@ -150,12 +134,12 @@ def origin(run):
 
 def origins(runs, title=title):
     """On what and when it was measured: each machine once, the shapes where they differ."""
-    paths = [(shape, run) for shape, of_gpu in runs.items() for run in of_gpu.values()]
-    machines = []
-    for what, times in nested((on(run), made(run), shape) for shape, run in paths).items():
+    paths = ((on(run), made(run), shape) for (shape, _), run in runs.items())
+    machines, shapes = [], {shape for shape, _ in runs}
+    for what, times in nested(paths).items():
         most = max(times, key=lambda text: len(times[text]))
         listed = [
-            text if len(there) == len(runs) else f"{', '.join(map(title, there))}: {text}"
+            text if len(there) == len(shapes) else f"{', '.join(map(title, there))}: {text}"
             for text, there in times.items()
             if text != most or len(there) < MANY
         ]
@@ -167,9 +151,10 @@ def origins(runs, title=title):
 
 def caption(runs, *words):
     """What was measured, on what, when."""
-    shape = f" at {title(next(iter(runs)))}" if len(runs) == 1 else ""
-    protocol = all_of(runs)[0].protocol.capitalize()
-    return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
+    first, *others = {shape for shape, _ in runs}
+    protocol = {run.protocol.capitalize() for run in runs.values()}.pop()
+    head = f"{protocol} protocol{'' if others else f' at {title(first)}'}, medians; {SPREAD}"
+    return " ".join([head, *words, origins(runs)])
 
 
 def few_to_many(numbers):
@@ -180,7 +165,7 @@ def few_to_many(numbers):
 def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
     one tried all, 'the best of 11,448 configurations'."""
-    searches = [run.heuristics for run in runs if run.heuristics]
+    searches = [run.heuristics for run in runs.values() if run.heuristics]
     kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
     return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
@@ -228,11 +213,11 @@ def cell(run, name, figure, *form):
 def label(runs, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        rows = [row for run in runs for rows in run.rows.values() for row in rows]
+        rows = [row for run in runs.values() for rows in run.rows.values() for row in rows]
         said = next((row["names"][name] for row in rows if name in row.get("names", ())), None)
         words = best_of_cublaslt(runs) if name == "cublaslt" else CONTENDERS[name].idea
         return CONTENDERS[name].name, plain(said) if said else words
-    run = next(run for run in runs if name in run.names)
+    run = next(run for run in runs.values() if name in run.names)
     why = run.failed.get(name)
     return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
 
@@ -241,7 +226,8 @@ def programs(heads, runs, names, columns, steps=None):
     """Columns with a row for each program, a link to its file if it is in that folder, and for each
     of whom they are compared with. Asked for are (head, a run of each GPU, figure, its form); all
     GPUs are in one cell."""
-    measure, there = runs[0].measure, set().union(*(run.contenders for run in runs))
+    measure = next(iter(runs.values())).measure
+    there = set().union(*(run.contenders for run in runs.values()))
     names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
     files = {name: rung.path.name for name, rung in rungs.find(steps).items()} if steps else {}
     made = [heads, *(label(runs, name) for name in names)]
@@ -265,16 +251,15 @@ def ratio_columns(runs, *own):
 def results_table(library, *, steps=rungs.STEPS):
     """The v track at 8192 cubed: rates, and ratios on each GPU."""
     runs = library.headline()
-    own, asked = runs[CUBE][HOME], ratio_columns(runs)
-    columns = [("TFLOPS", [own], "tflops", "±")]
-    columns += [(head, [runs[CUBE][gpu]], figure, "±") for head, gpu, figure in asked]
-    columns = programs(["step", "idea"], all_of(runs), own.names, columns, steps)
+    columns = [("TFLOPS", [runs[CUBE, HOME]], "tflops", "±")]
+    columns += [(head, [runs[CUBE, gpu]], how, "±") for head, gpu, how in ratio_columns(runs)]
+    columns = programs(["step", "idea"], runs, runs[CUBE, HOME].names, columns, steps)
     return [*markdown(columns), "", caption(runs)]
 
 
 def picture(library):
     """The picture of the v track, with its rates in words."""
-    run = library.headline()[CUBE][HOME]
+    run = library.headline()[CUBE, HOME]
     names = [name for name in run.measured if name <= results.LAST]
     said = (f"{called(name)} {run.rate(name).mid:.0f}" for name in [*names, "cublas", "cublaslt"])
     words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {', '.join(said)}"
@@ -289,13 +274,13 @@ def at_shapes(library, *names, steps=None):
     runs = library.find(names, SHAPES[measure], track=names[0][0])
     gpus, columns = gpus_of(runs), []
     where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
-    for shape, of_gpu in runs.items():
-        each = [of_gpu.get(gpu) for gpu in gpus]
+    for shape in dict.fromkeys(shape for shape, _ in runs):
+        each = [runs.get((shape, gpu)) for gpu in gpus]
         columns.append((title(shape), each[:1], measure.rate, ".1", "±"))
         columns.append((f"of {measure.other_name}{where}", each, "ratio", "±"))
     unit = measure.unit + " read and written" * (measure is results.MOVES)
     said = f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
-    columns = programs(["program", "idea"], all_of(runs), names, columns, steps)
+    columns = programs(["program", "idea"], runs, names, columns, steps)
     return [*markdown(columns), "", said]
 
 
@@ -316,7 +301,7 @@ def variants(library, *names):
     figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
     figures += [("tensor-core share", "share"), ("SM clock", "clock")]
     columns = [(head, [run], *how) for head, *how in figures]
-    columns = programs(["program", "idea"], [run], names, columns)
+    columns = programs(["program", "idea"], {(CUBE, HOME): run}, names, columns)
     pairs = [run.against(name, results.rung_of(name)) for name in names]
     cells = [f"{one.ratio:.4f} ({one.faster}/{one.passes})" if one else DASH for one in pairs]
     cells += [DASH] * (len(columns[0]) - 1 - len(names))  # of whom they are compared with
@@ -332,13 +317,13 @@ def rivals(library):
     for runs in tracks:
         columns = []
         for gpu, shape in product(gpus, at):
-            run = [runs.get(shape, {}).get(gpu)]
+            run = [runs.get((shape, gpu))]
             columns.append((f"{gpus[gpu]}, {title(shape)}: TFLOPS", run, "tflops", "±"))
             columns.append(("of cuBLAS", run, "ratio", "±"))
-        names = list(dict.fromkeys(name for run in all_of(runs) for name in run.names))
+        names = list(dict.fromkeys(name for run in runs.values() for name in run.names))
         top = [name for name in names if not is_rival(name) and name <= results.TOP][-1:]
         names = [*filter(is_rival, names), *top]
-        more = programs(["program", "what"], all_of(runs), names, columns)
+        more = programs(["program", "what"], runs, names, columns)
         table = [old + new[1:] for old, new in zip(table, more)] or more
         said.append(caption(runs))
     return [*markdown(table), "", " ".join(said)]
@@ -353,12 +338,12 @@ MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
 def sizes(library):
     """v18 at squares and at shapes of models: its usual launch, and its early launch."""
     runs = library.find([CHOOSES], (*((size,) * 3 for size in shapes.SQUARES), *shapes.MODELS))
-    columns = [["m x n x k", *map(title, runs)]]
-    ratios = ratio_columns(runs, "early_ratio")
+    at, ratios = dict.fromkeys(shape for shape, _ in runs), ratio_columns(runs, "early_ratio")
+    columns = [["m x n x k", *map(title, at)]]
     for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", HOME, "tflops"), *ratios]:
-        cells = (cell(of_gpu.get(gpu), CHOOSES, figure, "±") for of_gpu in runs.values())
+        cells = (cell(runs.get((shape, gpu)), CHOOSES, figure, "±") for shape in at)
         columns.append([head, *cells])
-    said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(all_of(runs))}.")
+    said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(runs)}.")
     return [*markdown(columns, 1), "", said]
 
 
@@ -366,14 +351,14 @@ def calls(library):
     """One product from an idle stream until it is there, the host included."""
     there = sorted({run.shape for run in library.runs if run.protocol == "call"})
     runs = library.find((), there, protocol="call")
-    own = all_of(runs)
+    own = runs.values()
     columns = [["m x n x k", *(title(run.shape) for run in own)]]
     columns.append(["GPU", *(short_name(run.gpu) for run in own)])
     for name in [*dict.fromkeys(one for run in own for one in run.names), "cublas", "cublaslt"]:
         columns.append([called(name), *(call(run, name) for run in own)])
     words = (
         "Microseconds of a call; in parentheses what each did once before: a rung prepares, cuBLAS "
-        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(own)}."
+        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(runs)}."
     )
     return [*markdown(columns), "", caption(runs, words)]
 
@@ -413,7 +398,7 @@ def fp8(library, gpu):
         for name in MODES
         if ratios.get((name, shape), 1) < 1
     ]
-    runs = {place: {gpu: run} for place, run in found.items()}
+    runs = {(place, gpu): run for place, run in found.items()}
     return [
         f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
         *("", *markdown(columns, 1), ""),
@@ -454,14 +439,14 @@ def sweep(library, name, seed, *more):
     if more not in ((), ("worst",)):
         raise ValueError("write sweep v18 1, or sweep v18 1 worst")
     found = {word: family(library, name, word, int(seed)) for word in shapes.FAMILIES}
-    runs = {(word, run.shape): {HOME: run} for word, of in found.items() for run in of}
+    runs = {((word, run.shape), HOME): run for word, of in found.items() for run in of}
     if not all(found.values()):
         nothing(name)
     if more:
-        return worst([(word, of_gpu[HOME]) for (word, _), of_gpu in runs.items()], name)
+        return worst([(word, run) for ((word, _), _), run in runs.items()], name)
     figures = [family_figures(runs, name) for runs in found.values()]
     columns = [[head, *texts([one[head] for one in figures], "ratio")] for head in figures[0]]
-    best = few_to_many([run.heuristics["returned"] for run in all_of(runs)])
+    best = few_to_many([run.heuristics["returned"] for run in runs.values()])
     said = (
         f"Burst protocol; {CUBLASLT} is the best of {best} heuristics. Geometric means over shapes "
         f"drawn from seed {seed}; lowest: of {CUBLASLT}. {origins(runs, str)}"
