@@ -103,6 +103,12 @@ def title(shape):
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
+def optional(value, digits, unit="", scale=1):
+    """A number with its unit, or a dash if it wasn't recorded."""
+    text = DASH if value is None else f"{value * scale:.{digits}f} {unit}"
+    return text.replace("-", "−").strip()
+
+
 def nested(paths):
     """{first: {second: ...}} of tuples, in their order."""
     found = {}
@@ -513,10 +519,9 @@ def energy(library, what, rung):
         return markdown([["part", *counts], *columns], 1)
     rows = [["part", "what it is", "watts", "joules", "clock, GHz", "tensor-core share, %"]]
     for name, part in budget.parts_of(run).items():
-        joules = DASH if name == budget.IDLE else f"{part.joules:.3f}"
-        share = f"{100 * part.share:.1f}" if part.share else DASH
-        cells = [f"{part.watts:.0f}", joules, f"{part.ghz:.3f}", share]
-        rows.append([name, plain(part.what), *cells])
+        joules = None if name == budget.IDLE else part.joules
+        cells = [optional(part.watts, 0), optional(joules, 3), optional(part.ghz, 3)]
+        rows.append([name, plain(part.what), *cells, optional(part.share or None, 1, "", 100)])
     return markdown([*zip(*rows)])
 
 
