@@ -27,7 +27,7 @@ SHAPES = {
     results.MOVES: ((32768, 32768), (4096, 16384)),
 }
 CUBLASLT = CONTENDERS["cublaslt"].title
-NOTHING = "Not recorded yet."
+NOTHING = "No run is recorded yet."
 
 # --- which runs -----------------------------------------------------------------------------
 
@@ -172,6 +172,8 @@ def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
     one tried all, 'the best of 11,448 configurations'."""
     searches = [run.heuristics for run in runs.values() if run.heuristics]
+    if not searches:
+        return CONTENDERS["cublaslt"].idea
     kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
     return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
@@ -277,7 +279,7 @@ def at_shapes(library, *names, steps=None):
     if not names or not all(map(NAME.fullmatch, names)):
         raise ValueError("write shapes t04 t04-four-per-thread")
     measure = shapes.measure_of_track(names[0][0])
-    runs = library.find(names, SHAPES[measure], track=names[0][0])
+    runs = library.find(names, SHAPES.get(measure, ()), track=names[0][0])
     gpus, columns = gpus_of(runs), []
     where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
     for shape in dict.fromkeys(shape for shape, _ in runs):
@@ -292,13 +294,15 @@ def at_shapes(library, *names, steps=None):
 
 def track(library, letter, steps=rungs.STEPS):
     """A track's results as Markdown: its rungs, and apart from them what computes another thing."""
-    if letter == "v":
-        return "\n".join(results_table(library, steps=steps))
-    if shapes.measure_of_track(letter) not in SHAPES:
-        return NOTHING
     names = [name for name in rungs.find(steps) if name[0] == letter]
     parts = [[name for name in names if (name in results.APART) == apart] for apart in (0, 1)]
-    return "\n\n".join("\n".join(at_shapes(library, *part, steps=steps)) for part in parts if part)
+    try:
+        if letter == "v":
+            return "\n".join(results_table(library, steps=steps))
+        made = [at_shapes(library, *part, steps=steps) for part in parts if part]
+    except ValueError:
+        return NOTHING
+    return "\n\n".join(map("\n".join, made))
 
 
 def variants(library, *names):
