@@ -105,6 +105,7 @@ def counter(kind, head, *metrics, each=1):
 BANKS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 DRAM = "dram__bytes_read.sum", "dram__bytes_write.sum"
+SECTOR_BYTES = 32
 FIGURES = {
     "tflops": Figure("rate", "", partial(rate_of, name="tflops")),
     "gb_per_s": Figure("throughput", "", partial(rate_of, name="gb_per_s")),
@@ -119,7 +120,7 @@ FIGURES = {
     "joules": reading("energy", "energy", "joules"),
     "l2_size": Figure("bytes", "L2", lambda run, _: run.gpu.get("l2_bytes")),
     "algorithms": Figure("count", "algorithms", algorithms),
-    "l2_bytes": counter("bytes", "L2 to SMs", "lts__t_sectors_srcunit_tex.sum", each=32),
+    "l2_bytes": counter("bytes", "L2 to SMs", "lts__t_sectors_srcunit_tex.sum", each=SECTOR_BYTES),
     "l2_requests": counter("count", "requests to the L2", "lts__t_requests_srcunit_tex.sum"),
     "sm_bytes": counter("bytes", "arrives at SMs", "l1tex__m_xbar2l1tex_read_bytes.sum"),
     "dram_bytes": counter("bytes", "DRAM read + written", *DRAM),
