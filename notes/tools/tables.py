@@ -402,18 +402,14 @@ def fp8(library, gpu):
         columns += [[f"{name}, TFLOPS", *rates], [f"of {CUBLASLT} ({mode})", *best]]
         searches = [run.first(name)["heuristics"] for run in runs if run]
         counts.append(f"{few_to_many([*map(configurations, searches)])} ({mode})")
-    lost = [
-        f"{name} at {title(shape)} ({ratios[name, shape]:.3f})"
-        for shape in there
-        for name in MODES
-        if ratios.get((name, shape), 1) < 1
-    ]
+    slower = [(name, at) for at, name in product(there, MODES) if ratios.get((name, at), 1) < 1]
+    lost = [f"{name} at {title(at)} ({ratios[name, at]:.3f})" for name, at in slower]
     runs = {(place, gpu): run for place, run in found.items()}
+    said = origins(runs, lambda place: f"{place[0]} at {title(place[1])}")
     return [
         f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
         *("", *markdown(columns, 1), ""),
-        f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. "
-        + origins(runs, lambda place: f"{place[0]} at {title(place[1])}"),
+        f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. {said}",
     ]
 
 
