@@ -93,7 +93,7 @@ def wrong_figures(prose, most, may_type):
 def check_page(path):
     """A page is what its folder says, and has the figures that it may have."""
     note, folder = path.read_text(encoding="utf-8"), path.parent.name
-    prose = fill.prose(note)
+    prose = fill.PIECE.sub(lambda one: "" if one["block"] or one["fence"] else one[0], note)
     if folder == "rungs":
         case(f"{path.relative_to(ROOT)} is a page", wrong_with_rung(path.stem, note, prose))
     if folder == "ideas":

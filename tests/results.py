@@ -60,7 +60,7 @@ def check_trace(path):
 
 def check_svg(path):
     """plots/ladder.svg names every rung of the climb and was drawn from the headline run."""
-    one = tables.Library().headline()[tables.CUBE][results.HOME][0]
+    one = tables.Library().headline()[tables.CUBE, results.HOME]
     names = [name for name in one.measured if name <= results.LAST]
     rates = (f">{one.rate(name).mid:.0f}<" for name in names)
     made = f"{one.date[:10]}, commit {one.commit}"

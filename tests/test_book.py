@@ -152,7 +152,9 @@ def test_pages(_):
     links = {link.partition("#")[0] for link in all_of(page(folder / "index.html"), "href", "a")}
     none_of([f"index.html does not lead to {place}" for place in wanted if place not in links])
     text = (folder / "index.html").read_text(encoding="utf-8")
-    require("fp8.svg" in text and "Not recorded yet" not in text, "a track has no results there")
+    require(
+        "fp8.svg" in text and "No run is recorded yet" not in text, "a track has no results there"
+    )
 
 
 def test_links(_):

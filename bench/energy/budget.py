@@ -4,15 +4,13 @@ Each part does some of what the whole does. What a launch takes is modelled as
 
     joules = idle + awake + v(clock) * (sum over what it does: amount * joules of one) + DRAM
 
-idle and awake are watts times the launch's time: those of a GPU on which nothing runs, and what is
-added while one SM has one warp to run. v(clock) = (1 + slope * (clock - the whole's clock))^2: the
-energy of an operation rises with the square of the voltage, and the voltage is taken to rise evenly
-with the clock. DRAM has a supply and a clock of its own. The amounts are known from the source; the
-joules of one of each and the slope are those with which all parts are met best (least squares of the
-relative differences, none of them below 0). The slope is found by the parts that do the same at
-different clocks: on fewer SMs, the power limit leaves a higher one.
-
-The budget is of the whole, as it was measured; what the model does not reach is "not attributed".
+idle and awake are watts times the launch's time: of a GPU on which nothing runs, and what is added
+while one SM has one warp to run. v(clock) = (1 + slope * (clock - the whole's clock))^2: an operation
+takes energy by the square of the voltage, which is taken to rise evenly with the clock. DRAM has a
+supply and a clock of its own. The amounts are known from the source; the joules of one of each and
+the slope are those with which all parts are met best (least squares of the relative differences,
+none below 0). The slope is found by parts that do the same at different clocks: on fewer SMs, the
+power limit leaves a higher one. What the model does not reach of the whole is "not attributed".
 """
 
 from __future__ import annotations
@@ -26,13 +24,10 @@ from bench import results
 
 PARTS = "-parts"  # v16-parts has the parts of v16 as its kernels
 WHOLE, IDLE, AWAKE = "whole", "idle", "one-sm"
-SLOPES = [step / 20 for step in range(41)]  # of the voltage, per GHz: 0 to 2, and then finer
-FINER = [step / 400 for step in range(-20, 21)]  # around the best of them
 FLOP_PER_CYCLE = 4096  # dense bf16, of an SM of compute capability 9.0
 # An SM's shared memory has 32 banks of 4 bytes, each of which takes one word a cycle. (CUDA C++
 # Programming Guide: Shared Memory.)
 SHARED_BYTES_PER_CYCLE = 32 * 4
-CLOCK = "ghz"  # in a row
 EARLY = 0.99  # of its pace: the last k-tile is handed over one k-tile before the end
 
 
@@ -53,6 +48,12 @@ class Does(NamedTuple):
     ctas: float = 1.0  # of the CTAs that the whole has
 
 
+# Rungs that were taken apart: height and width of the tile, stages of the ring, and the parts with
+# narrower wgmmas, whose widths have to divide the tile.
+RUNGS = {
+    "v14": (128, 256, 4, {"multiply-n128": Does(2), "multiply-n64": Does(4)}),
+    "v16": (256, 200, 3, {"multiply-n104": Does(2), "multiply-n40": Does(5)}),
+}
 FITTED = {  # the parts that the model has to meet, of every rung
     WHOLE: Does(1, "all", True, True),
     "whole-three-quarters": Does(1, "all", True, True, 0.75),
@@ -67,13 +68,7 @@ FITTED = {  # the parts that the model has to meet, of every rung
     "loads-l2": Does(None, "few", True),
     "waiting": Does(None, "nothing", True),
 }
-NOTHING = Does(None, "nothing")  # of the rung's
 OTHERS = {"multiply-zeros": Does(), "loads-l2-apart": FITTED["loads-l2"]}
-NARROW = {  # of each rung, those with narrower wgmmas, whose widths have to divide its tile
-    "v14": {"multiply-n128": Does(2), "multiply-n64": Does(4)},
-    "v16": {"multiply-n104": Does(2), "multiply-n40": Does(5)},
-}
-TILES = {"v14": (128, 256, 4), "v16": (256, 200, 3)}  # rows, columns, stages of the ring
 BK, BLOCK, WORD = 64, 64, 2  # columns of a k-tile, rows of a wgmma, bytes of a bf16
 FEW_ROWS, FEW_COLUMNS = 16, 17  # the few tiles
 TERMS = {  # what takes energy
@@ -90,15 +85,15 @@ UNSCALED = "dram"  # by the voltage of the SMs
 
 def fitted_of(rung):
     """The parts of a rung that the model has to meet. Unsolvable for one that was never in parts."""
-    if rung not in NARROW:
-        raise Unsolvable(f"no budget of {rung}: only {', '.join(NARROW)} are known in parts")
-    return {**FITTED, **NARROW[rung]}
+    if rung not in RUNGS:
+        raise Unsolvable(f"no budget of {rung}: only {', '.join(RUNGS)} are known in parts")
+    return {**FITTED, **RUNGS[rung][-1]}
 
 
 def amounts(rung, name, problem, sms):
     """{term: FLOP, bytes or k-tiles} of a launch of a part, and its share of the CTAs."""
-    does = {**fitted_of(rung), **OTHERS}.get(name, NOTHING)
-    height, width, stages = TILES[rung]
+    does = {**fitted_of(rung), **OTHERS}.get(name, Does(None, "nothing"))
+    height, width, stages, _ = RUNGS[rung]
     m, n = problem["m"], problem["n"]
     down, across, deep = (math.ceil(problem[x] / y) for x, y in zip("mnk", (height, width, BK)))
     ctas = math.ceil(down * across / math.ceil(down * across / sms))  # all SMs need as many waves
@@ -150,26 +145,30 @@ def rung_of(run):
     return next(iter(run.rows)).removesuffix(PARTS)
 
 
+def rows_of(run, key):
+    """{part: its rows that have this} in the order in which they ran."""
+    found = {}
+    for row in run.rows[rung_of(run) + PARTS]:
+        if key in row:
+            found.setdefault(row["part"], []).append(row)
+    return found
+
+
 def parts_of(run):
     """{name: Part} in the order in which they ran, over all passes."""
-    by_name = {}
-    for row in run.rows[rung_of(run) + PARTS]:
-        if "timed" in row:
-            by_name.setdefault(row["part"], []).append(row)
-    return {name: part_of(run, name, rows) for name, rows in by_name.items()}
+    return {name: part_of(run, name, rows) for name, rows in rows_of(run, "timed").items()}
 
 
 def counts_of(run):
     """{part: {metric: what ncu counted of a launch}} of those that were counted."""
-    rows = run.rows[rung_of(run) + PARTS]
-    return {row["part"]: row["counters"] for row in rows if "counters" in row}
+    return {name: rows[0]["counters"] for name, rows in rows_of(run, "counters").items()}
 
 
 def part_of(run, name, rows):
     """A part from its rows."""
     timed = [row["timed"]["step"] for row in rows]
     seconds = median(value for one in timed for value in one["seconds"])
-    ghz, joules = median(one[CLOCK] for one in timed), [one["joules"] for one in timed]
+    ghz, joules = median(one["ghz"] for one in timed), [one["joules"] for one in timed]
     error = timed[0].get("joules_error")  # of older rows, by the steps of the counter
     if len(joules) > 1:
         error = stdev(joules) / math.sqrt(len(joules))
@@ -191,8 +190,8 @@ def missing(run):
 
 
 def newest(runs, chosen=False):
-    """{rung: the newest of these runs of its parts} that has all that a budget needs; unless they were
-    chosen, at the usual size on the home GPU."""
+    """{rung: the newest of these runs of its parts} that has all that a budget needs; unless they
+    were chosen, at the usual size on the home GPU."""
     found = {}
     for run in sorted(filter(is_of_parts, runs), key=lambda run: run.date):
         usual = results.slug(run.gpu) == results.HOME and run.shape == (results.SIZE,) * 3
@@ -202,8 +201,8 @@ def newest(runs, chosen=False):
 
 
 def impossible(part, sms, pace=None):
-    """Why a part cannot be as it was measured: it is faster than what it does allows, so the compiler
-    left some of it out, or a launch failed. '' if it can be."""
+    """Why a part cannot be as it was measured: it is faster than what it does allows, so the
+    compiler left some of it out, or a launch failed. '' if it can be."""
     written = part.amounts["l2"] / SHARED_BYTES_PER_CYCLE  # to shared memory
     cycles = max(written, part.amounts["tensor"] / FLOP_PER_CYCLE) / sms / part.amounts["ctas"]
     paced = pace and not part.amounts["tensor"]
@@ -215,60 +214,44 @@ def impossible(part, sms, pace=None):
 # --- the fit --------------------------------------------------------------------------------------
 
 
-def dot(one, other):
-    """The sum of the products."""
-    return sum(map(mul, one, other))
-
-
-def solve_linear(matrix, right):
-    """x of matrix x = right, by elimination. The matrix is of sums of squares, with ones on its
-    diagonal: it needs no pivots. Unsolvable if there is not one x."""
-    rows = [[*row, value] for row, value in zip(matrix, right)]
-    for i, row in enumerate(rows):
+def solve(columns, right):
+    """x with the least squares of x times the columns - right, by elimination in the normal
+    equations; sums of squares need no pivots. Unsolvable if there is not one x."""
+    system = [[sum(map(mul, one, other)) for other in (*columns, right)] for one in columns]
+    for i, row in enumerate(system):
         if row[i] < 1e-12:
             raise Unsolvable("the parts do not determine all terms")
         row[:] = [value / row[i] for value in row]
-        for other in rows[:i] + rows[i + 1 :]:
+        for other in system[:i] + system[i + 1 :]:
             other[:] = [a - other[i] * b for a, b in zip(other, row)]
-    return [row[-1] for row in rows]
-
-
-def none_below_zero(rows, right):
-    """x with the least squares of rows x - right and no x below 0: the lowest of them is 0, until
-    none is. The columns are scaled first, so that amounts of any size can stand beside each other."""
-    columns = list(zip(*rows))
-    scales = [math.hypot(*column) for column in columns]
-    columns = [[value / scale for value in column] for column, scale in zip(columns, scales)]
-    kept = list(range(len(columns)))
-    while True:
-        chosen = [columns[i] for i in kept]
-        matrix = [[dot(one, other) for other in chosen] for one in chosen]
-        solved = solve_linear(matrix, [dot(column, right) for column in chosen])
-        if min(solved) >= 0:
-            found = {i: value / scales[i] for i, value in zip(kept, solved)}
-            return [found.get(i, 0.0) for i in range(len(columns))]
-        kept.pop(min(range(len(kept)), key=lambda i: solved[i] / scales[kept[i]]))
+    return [row[-1] for row in system]
 
 
 def fit_at(parts, names, slope):
-    """(the sum of squares, the slope of the voltage, {term: joules of all of it in the whole}) of the
-    model that meets those parts best with that slope."""
-    whole, base = parts[WHOLE], parts[AWAKE].watts
-    rows, right = [], []
-    for part in map(parts.get, names):
-        square = (1 + slope * (part.ghz - whole.ghz)) ** 2
-        scaled = {term: 1 if term == UNSCALED else square for term in TERMS}
-        rows.append([part.amounts[term] * scaled[term] / part.joules for term in TERMS])
-        right.append(1 - base * part.seconds / part.joules)
-    values = none_below_zero(rows, right)
-    joules = {term: value * whole.amounts[term] for term, value in zip(TERMS, values)}
-    return sum((dot(row, values) - one) ** 2 for row, one in zip(rows, right)), slope, joules
+    """(the sum of squares, the slope of the voltage, {term: joules of all of it in the whole}) of
+    the model that meets those parts best with that slope. The lowest term below 0 is left out,
+    until none is."""
+    whole, base, met = parts[WHOLE], parts[AWAKE].watts, [parts[name] for name in names]
+    columns, right = {}, [1 - base * part.seconds / part.joules for part in met]
+    for term, of_whole in ((term, whole.amounts[term]) for term in TERMS):
+        steep = 0 if term == UNSCALED else slope
+        scales = ((1 + steep * (part.ghz - whole.ghz)) ** 2 / part.joules for part in met)
+        columns[term] = [one * part.amounts[term] / of_whole for one, part in zip(scales, met)]
+    found = dict.fromkeys(TERMS, -1.0)
+    while min(found.values()) < 0:
+        found = dict(zip(columns, solve([*columns.values()], right)))
+        kept, lowest = {**columns}, min(found, key=found.get)
+        del columns[lowest]
+    sums = (sum(map(mul, row, found.values())) for row in zip(*kept.values()))
+    squares = sum((one - wanted) ** 2 for one, wanted in zip(sums, right))
+    return squares, slope, {**dict.fromkeys(TERMS, 0.0), **found}
 
 
 def fit(parts, names):
-    """The model that meets those parts best."""
-    _, near, _ = min(fit_at(parts, names, slope) for slope in SLOPES)
-    return min(fit_at(parts, names, near + step) for step in FINER if near + step >= 0)
+    """The model that meets those parts best: its slope is from 0 to 2 per GHz, found in steps."""
+    _, near, _ = min(fit_at(parts, names, step / 20) for step in range(41))
+    finer = (near + step / 400 for step in range(-20, 21))
+    return min(fit_at(parts, names, slope) for slope in finer if slope >= 0)
 
 
 # --- the budget -----------------------------------------------------------------------------------
@@ -277,7 +260,6 @@ def fit(parts, names):
 class Entry(NamedTuple):
     """A line of the budget."""
 
-    name: str
     words: str
     joules: float
     low: float  # with any one of the parts left out of the fit
@@ -299,29 +281,24 @@ def make(run):
         raise Unsolvable(why)
     parts, fitted = parts_of(run), [*fitted_of(rung_of(run))]
     without = [[name for name in fitted if name != out] for out in fitted if out != WHOLE]
-    fits = [fit(parts, names) for names in (fitted, *without)]
-    whole = parts[WHOLE]
-    idle = parts[IDLE].watts * whole.seconds
-    awake = parts[AWAKE].watts * whole.seconds - idle
-    lines = [("idle", "the GPU with nothing to do", [idle])]
-    lines.append(("awake", "awake: one SM has a warp to run", [awake]))
-    lines += [(term, words, [way[term] for *_, way in fits]) for term, words in TERMS.items()]
-    rest = [whole.joules - idle - awake - sum(way.values()) for *_, way in fits]
-    lines.append(("rest", "not attributed", rest))
-    entries = [Entry(name, words, j[0], min(j), max(j)) for name, words, j in lines]
-    return Budget(whole.joules, whole.error, fits[0][1], entries)
+    (_, slope, _), *_ = fits = [fit(parts, names) for names in (fitted, *without)]
+    joules, seconds = parts[WHOLE].joules, parts[WHOLE].seconds
+    idle, both = (parts[name].watts * seconds for name in (IDLE, AWAKE))
+    lines = {"the GPU with nothing to do": [idle], "awake: one SM has a warp to run": [both - idle]}
+    lines.update((words, [terms[term] for *_, terms in fits]) for term, words in TERMS.items())
+    lines["not attributed"] = [joules - both - sum(terms.values()) for *_, terms in fits]
+    entries = [Entry(words, ways[0], min(ways), max(ways)) for words, ways in lines.items()]
+    return Budget(joules, parts[WHOLE].error, slope, entries)
 
 
 def rows(made):
     """A budget as a table, its header first. What takes it adds up to the joules of the whole."""
 
-    def number(value, scale=1e3):
-        return f"{scale * value:.1f}".replace("-", "−")
+    def mj(joules):
+        return f"{1e3 * joules:.1f}"
 
     found = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
-    for one in made.entries:
-        share = f"{number(one.joules / made.joules, 100)} %"
-        ends = f"{number(one.low)} to {number(one.high)}"
-        found.append([one.words, number(one.joules), share, ends])
-    error = f"± {number(made.error)} by the counter's scatter"
-    return [*found, ["the whole", number(made.joules), "", error]]
+    for words, joules, low, high in made.entries:
+        share = f"{100 * joules / made.joules:.1f} %"
+        found.append([words, mj(joules), share, f"{mj(low)} to {mj(high)}"])
+    return [*found, ["the whole", mj(made.joules), "", f"± {mj(made.error)} by its scatter"]]

@@ -3,16 +3,15 @@
 
     make energy
 
-A part is the rung's kernel with some of its work left out; `build/energy/parts --explain` lists them.
-All run once in a pass, each for seconds in a process of its own, and the driver's energy counter
-measures them; how far the passes differ is the error. Paced parts take as long as the whole did. If
+A part is the rung's kernel with some of its work left out; `build/energy/parts --explain` lists
+them. In a pass each runs once, for seconds in a process of its own, and the driver's energy counter
+measures it; how far the passes differ is the error. Paced parts take as long as the whole did. If
 Nsight Compute (ncu) is installed, it then counts the bytes that a launch of some parts moves: the
-source shows what TMA requests, but not how much of it leaves the L2 or comes from DRAM.
-A row is what the program wrote, with the `part` and `what` it is; bench/energy/budget.py makes a budget
-of them.
+source shows what TMA requests, but not how much of it leaves the L2 or comes from DRAM. A row is
+what the program wrote, with the `part` and `what` it is.
 
-Exit status: 0 all parts measured, 1 one failed, or another process uses the GPU, 2 bad usage, 77 this
-machine cannot run them, 130 interrupted.
+Exit status: 0 all parts measured, 1 one failed, or another process uses the GPU, 2 bad usage, 77
+this machine cannot run them, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ METRICS = (
 PROCESS_SECONDS, ROUND_SECONDS = 5, 1.3  # about: its start and its first warm-up, and each round
 
 
-def make_parser():
+def options_of(arguments):
     """The options; their names are those of a rung's program wherever both have them."""
     parser = run.parser(__doc__)
     add = parser.add_argument
@@ -45,65 +44,61 @@ def make_parser():
     add("--passes", type=run.positive, default=2, help="times over the parts (default 2)")
     add("--rounds", type=run.positive, default=2, help="rounds per process (default 2)")
     add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
-    return parser
+    return parser.parse_args(arguments)
 
 
 def list_parts(program, options):
     """{part: (its number as a kernel, what it is)} of those that --steps names, or all."""
     if not os.access(program, os.X_OK):
         raise UsageError(f"{program} is not built: make build/energy/parts")
-    command = [program, "--explain", "--device", options.device]
-    status, output, errors = run.execute(list(map(str, command)), options.timeout)
+    command = [str(program), "--explain", "--device", str(options.device)]
+    status, output, errors = run.execute(command, options.timeout)
     if status:
         failure = CannotRun if status == run.CANNOT_RUN_HERE else Failed
         raise failure(run.complaint(output, errors))
-    lines = [line.split("\t") for line in output.splitlines()]
-    found = {name: (int(number), what) for number, name, what in lines}
+    lines = (line.split("\t") for line in output.splitlines())
+    found = {name: (number, what) for number, name, what in lines}
     wanted = options.steps.split(",") if options.steps else found
-    if unknown := sorted(set(wanted) - set(found)):
+    if unknown := sorted({*wanted} - {*found}):
         raise UsageError(f"--steps: there is no part {', '.join(unknown)}")
-    return {name: one for name, one in found.items() if name in wanted}
+    return {name: found[name] for name in found if name in wanted}
 
 
 class Parts:
     """The processes of the parts, and what came of them. An entry's label is its part."""
 
     def __init__(self, options, parts, folder):
-        self.options, self.parts = options, parts
-        self.json = Path(folder) / "row.json"
+        self.options, self.parts, self.json = options, parts, Path(folder) / "row.json"
         self.runner = run.Runner()
         self.file = run.File(options, self.runner.progress.note)
         self.pace, self.failed = None, False
 
-    def command_of(self, entry, protocol):
+    def command_of(self, entry, protocol, rounds=None):
         """The command line of a part. Paced ones take as long as the whole, which comes first."""
         os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
-        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol}
-        own.update({"--device": self.options.device, "--json": self.json})
-        own["--rounds"] = self.options.rounds if protocol == entry.task.protocol else None
+        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol, "--rounds": rounds}
+        own |= {"--device": self.options.device, "--json": self.json}
         asked = run.problem_words(self.options, entry.task.shape)
         return run.words_of(entry.path, {**asked, **own})
 
     def start(self, entry):
         """Starts a part."""
         self.json.unlink(missing_ok=True)
-        return run.Process(self.command_of(entry, entry.task.protocol), self.options.timeout)
-
-    def named(self, entry, row):
-        """The row of a part, with its name."""
-        return {**row, "part": entry.label, "what": self.parts[entry.label][1]}
+        command = self.command_of(entry, entry.task.protocol, self.options.rounds)
+        return run.Process(command, self.options.timeout)
 
     def finish(self, entry, process):
-        """Keeps the row of a part, and says in words what it took. 77 of the very first one ends all."""
+        """Keeps the row of a part, and says in words what it took. 77 of the first ends all."""
+        name, what = entry.label, self.parts[entry.label][1]
         try:
-            row = self.named(entry, run.row_of(entry.name, process, self.json))
-            if not {"joules", budget.CLOCK} <= row["timed"]["step"].keys():
+            row = {**run.row_of(entry.name, process, self.json), "part": name, "what": what}
+            if not {"joules", "ghz"} <= row["timed"]["step"].keys():
                 raise Failed("this GPU's energy or clock cannot be read")
             one = results.Run(row["context"])
             one.add(row)
-            part = budget.parts_of(one)[entry.label]
-            pace = None if entry.label == budget.IDLE else self.pace
-            if why := budget.impossible(part, one.gpu["sms"], pace):
+            part = budget.parts_of(one)[name]
+            why = budget.impossible(part, one.gpu["sms"], name != budget.IDLE and self.pace)
+            if why:
                 raise Failed(why)
             self.file.add(row, entry)
         except Failed as error:
@@ -111,13 +106,13 @@ class Parts:
                 raise
             self.failed = True
             return f"FAILED: {error}", False
-        if entry.label == budget.WHOLE:
+        if name == budget.WHOLE:
             self.pace = part.seconds
         took = f"{part.joules:.4f} J in {1e3 * part.seconds:.4f} ms"
         return f"{took}: {part.watts:.1f} W at {part.ghz:.3f} GHz", False
 
     def count(self, ncu, entry):
-        """Has ncu count one launch of a part, whose energy then means nothing: a row of its own."""
+        """Has ncu count one launch of a part, whose energy then means nothing: another row."""
         chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
         try:
             launches = counters.under_ncu(ncu, chosen, METRICS, command, self.options.timeout)
@@ -125,15 +120,15 @@ class Parts:
             if None in found.values():
                 raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
             row = {"step": entry.name, "counters": found, "ncu": counters.version_of(ncu)}
-            row["context"] = self.file.first["context"]
-            self.file.append(self.named(entry, row), entry.task)
+            row |= {"part": entry.label, "what": self.parts[entry.label][1]}
+            self.file.append({**row, "context": self.file.first["context"]}, entry.task)
         except Failed as error:
             found = f"not counted: {error}"
         self.runner.progress.note(f"ncu: {entry.label}: {found}")
 
     def report(self):
         """Prints the budget, if the parts give one; returns the exit status."""
-        for measured in filter(budget.is_of_parts, self.file.runs()):
+        for measured in self.file.runs():
             try:
                 print_aligned(budget.rows(budget.make(measured)))
             except budget.Unsolvable as error:
@@ -145,7 +140,7 @@ class Parts:
 
 def energy_main(arguments):
     """The whole program; returns its exit status."""
-    options = make_parser().parse_args(arguments)
+    options = options_of(arguments)
     run.check_destination(options.out)
     program = (options.build or [results.ROOT / "build"])[-1] / "energy" / "parts"
     task = Task("v", "sustained", shapes.of_options(options, "v"), ((NAME, program),))

@@ -1,7 +1,6 @@
 // v16's kernel in parts, each with less of its work, chosen at compile time, so that the choice
-// costs nothing. What no part leaves out is v16's own: its file is included as it is, and its main
-// is never called. The parts are the kernels of one step, which the harness launches and times as a
-// rung's.
+// costs nothing. What no part leaves out is v16's own: its file is included, and its main is never
+// called. The parts are the kernels of one step, which the harness launches and times as a rung's.
 #define main rung_main
 #include "../../steps/v16_tall_tile.cu"
 #undef main
@@ -31,9 +30,9 @@ enum Loads {
     ALL        // the GEMM's
 };
 
-// How the consumers multiply. With fewer columns per instruction A is read more often. Without
+// How the consumers multiply: the columns of a wgmma; with fewer A is read more often. Without
 // wgmmas the producer hands over no stage before its time: the part is paced.
-enum Multiply { NO_WGMMAS, N200, N104, N40, A_IN_REGISTERS };
+enum Multiply { NO_WGMMAS, A_IN_REGISTERS, N40 = 40, N104 = 104, N200 = 200 };
 
 // Where the CTA is in the ring.
 struct Place {
@@ -55,61 +54,58 @@ struct Work {
     float *nowhere;       // always null, which only the host knows
 };
 
-// Starts the two loads of a stage; the consumers wait for their bytes.
-template <Loads LOADS>
-DEVICE void load_stage(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                       int stage, scheduled_tile tile, int k_tile) {
-    uint64_t *full = &smem.full[stage];
-    mbarrier_arrive_expect_tx(full, sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-    if (LOADS == FEW || LOADS == FEW_APART) { // CTAs share them as in the GEMM
-        tile.at.m %= FEW_ROWS;
-        tile.at.n %= FEW_COLUMNS;
-        k_tile %= FEW_K_TILES;
-    }
-    const int k = k_tile * BK, row = tile.at.m * BM, column = tile.at.n * BN;
-    if (LOADS == FEW_APART) {
-        tma_load_2d_hint(smem.a[stage], map_a, k, row, full, evict_normal_policy());
-        tma_load_2d_hint(smem.b[stage], map_b, k, column, full, evict_normal_policy());
-    } else {
-        load_operand(smem.a[stage], map_a, k, row, full, tile.row_again);
-        load_operand(smem.b[stage], map_b, k, column, full, tile.column_again);
-    }
-}
-
 // The producer, one thread: hands over the stages of its tiles.
-template <Loads LOADS, bool PACED>
+template <Loads LOADS, bool PACE>
 DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                     const Work &work) {
+    constexpr bool few = LOADS == FEW || LOADS == FEW_APART; // CTAs share them as in the GEMM
     Place place;
-    const uint64_t begin = PACED ? nanoseconds() : 0;
+    const uint64_t begin = PACE ? nanoseconds() : 0;
     int passed = 0; // k-tiles
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
         const scheduled_tile tile = work.order[i];
         const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
+        const int row = (few ? tile.at.m % FEW_ROWS : tile.at.m) * BM;
+        const int column = (few ? tile.at.n % FEW_COLUMNS : tile.at.n) * BN;
         for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile, ++passed) {
             if (LOADS == KEPT && passed == STAGES)
                 return;
-            if (PACED)
+            if (PACE)
                 wait_until(begin + passed * work.picoseconds / 1000);
+            uint64_t *full = &smem.full[place.stage];
+            bf16 *a = smem.a[place.stage], *b = smem.b[place.stage];
+            const int at = backwards ? work.k_tiles - 1 - k_tile : k_tile;
+            const int k = (few ? at % FEW_K_TILES : at) * BK;
             // Waits for the consumers: they are done with this stage.
             mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
-            if (LOADS >= FEW || (LOADS != NO_LOADS && passed < STAGES))
-                load_stage<LOADS>(smem, map_a, map_b, place.stage, tile,
-                                  backwards ? work.k_tiles - 1 - k_tile : k_tile);
-            else
-                mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
+            if (LOADS == NO_LOADS || (LOADS == ONCE && passed >= STAGES)) {
+                mbarrier_arrive(full); // no bytes to wait for
+            } else {
+                // The consumers wait for these bytes.
+                mbarrier_arrive_expect_tx(full, sizeof(smem.a[0]) + sizeof(smem.b[0]));
+                if (LOADS == FEW_APART) {
+                    tma_load_2d_hint(a, map_a, k, row, full, evict_normal_policy());
+                    tma_load_2d_hint(b, map_b, k, column, full, evict_normal_policy());
+                } else {
+                    load_operand(a, map_a, k, row, full, tile.row_again);
+                    load_operand(b, map_b, k, column, full, tile.column_again);
+                }
+            }
             place.advance();
         }
     }
 }
 
-// Some columns of a block of accumulators (+)= 16 columns of A times that many rows of B, from
-// `first` on. 8 columns are 4 numbers of a thread, for any width of the wgmma.
-template <int N>
-DEVICE void multiply_columns(float (&acc)[BN / 2], int first, uint64_t a, const bf16 *b, int kk,
+// A block of accumulators (+)= 16 columns of A times the rows of B, in wgmmas of WIDTH columns,
+// from FIRST on. 8 columns are 4 numbers of a thread, for any width of the wgmma.
+template <int WIDTH, int FIRST = 0>
+DEVICE void multiply_columns(float (&acc)[BN / 2], uint64_t a, const bf16 *b, int kk,
                              bool accumulate) {
-    float(&columns)[N / 2] = *reinterpret_cast<float(*)[N / 2]>(&acc[first / 2]);
-    wgmma<N>(columns, a, advance_k(matrix_descriptor(&b[first * BK]), kk), accumulate);
+    constexpr int N = WIDTH < BN - FIRST ? WIDTH : BN - FIRST;
+    float(&columns)[N / 2] = *reinterpret_cast<float(*)[N / 2]>(&acc[FIRST / 2]);
+    wgmma<N>(columns, a, advance_k(matrix_descriptor(&b[FIRST * BK]), kk), accumulate);
+    if constexpr (FIRST + N < BN)
+        multiply_columns<WIDTH, FIRST + N>(acc, a, b, kk, accumulate);
 }
 
 // A consumer's fragments of A in registers, used alternately: the same for both blocks and every
@@ -117,7 +113,7 @@ DEVICE void multiply_columns(float (&acc)[BN / 2], int first, uint64_t a, const 
 constexpr int FRAGMENTS = 2;
 using Fragments = FragmentA[FRAGMENTS];
 
-// Multiplies one stage, with wgmmas of the part's width.
+// Multiplies one stage.
 template <Multiply MULTIPLY>
 DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int stage,
                            int consumer, const Fragments &fragments, bool accumulate) {
@@ -127,46 +123,14 @@ DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, in
 #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
             const bool add = accumulate || kk > 0;
-            const int row = (consumer * BLOCKS + block) * WM;
-            const uint64_t a = advance_k(matrix_descriptor(&smem.a[stage][row * BK]), kk);
-            if constexpr (MULTIPLY == N40) {
-#pragma unroll
-                for (int first = 0; first < BN; first += 40)
-                    multiply_columns<40>(acc[block], first, a, b, kk, add);
-            } else if constexpr (MULTIPLY == N104) {
-                multiply_columns<104>(acc[block], 0, a, b, kk, add);
-                multiply_columns<96>(acc[block], 104, a, b, kk, add);
-            } else if constexpr (MULTIPLY == A_IN_REGISTERS) {
+            const bf16 *rows = &smem.a[stage][(consumer * BLOCKS + block) * WM * BK];
+            if constexpr (MULTIPLY == A_IN_REGISTERS)
                 wgmma_a_registers(acc[block], fragments[kk / MMA_K % FRAGMENTS],
                                   advance_k(matrix_descriptor(b), kk), add);
-            } else {
-                multiply_columns<BN>(acc[block], 0, a, b, kk, add);
-            }
+            else
+                multiply_columns<MULTIPLY>(acc[block], advance_k(matrix_descriptor(rows), kk), b,
+                                           kk, add);
         }
-}
-
-// A consumer warpgroup: the k-tiles of one tile.
-template <Multiply MULTIPLY, bool EXCHANGE>
-DEVICE void consume_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int consumer,
-                         int k_tiles, const Fragments &fragments, Place &place) {
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        if (EXCHANGE)
-            mbarrier_wait(&smem.full[place.stage], place.phase); // for the producer
-        if constexpr (MULTIPLY != NO_WGMMAS) {
-            wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
-            multiply_stage<MULTIPLY>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
-            wgmma_commit();
-            wgmma_wait<0>(acc);
-        } else {
-            // A wgmma holds the four warps together. Without one, the warp that hands stages back
-            // could run ahead: a stage would be full twice before another warp has seen it full
-            // once, and that warp would wait for ever.
-            named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
-        }
-        if (EXCHANGE)
-            release_stage(smem, place.stage); // the wgmmas have read it
-        place.advance();
-    }
 }
 
 // Reads a tile's sums, since no epilogue does. ptxas removes wgmmas whose sums are never read,
@@ -181,7 +145,7 @@ DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
         nowhere[i * THREADS + threadIdx.x] = acc[i / COUNT][i % COUNT];
 }
 
-// A consumer's tiles.
+// A consumer warpgroup's tiles.
 template <Multiply MULTIPLY, bool EXCHANGE>
 DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
     Place place;
@@ -194,7 +158,24 @@ DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
             fragments[i] = load_fragment_a(&smem.a[0][consumer * BLOCKS * WM * BK], i * MMA_K);
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
         float acc[BLOCKS][BN / 2];
-        consume_tile<MULTIPLY, EXCHANGE>(acc, smem, consumer, work.k_tiles, fragments, place);
+        for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {
+            if (EXCHANGE)
+                mbarrier_wait(&smem.full[place.stage], place.phase); // for the producer
+            if constexpr (MULTIPLY != NO_WGMMAS) {
+                wgmma_fence(); // orders earlier accesses to the sums before these wgmmas
+                multiply_stage<MULTIPLY>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
+                wgmma_commit();
+                wgmma_wait<0>(acc);
+            } else {
+                // A wgmma holds the four warps together. Without one, the warp that hands stages
+                // back could run ahead: a stage would be full twice before another warp has seen it
+                // full once, and that warp would wait for ever.
+                named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
+            }
+            if (EXCHANGE)
+                release_stage(smem, place.stage); // the wgmmas have read it
+            place.advance();
+        }
         if constexpr (MULTIPLY != NO_WGMMAS)
             read_sums(acc, work.nowhere);
     }
@@ -240,14 +221,15 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 using Kernel = void(TensorMap, TensorMap, Work);
 
+enum Flags { PACED = 1, ZEROS = 2, IDLE = 4 };
+
 struct Part {
     const char *name;
     const char *what;   // in words
     Kernel *kernel;     // nullptr: v16's
+    unsigned flags = 0; // PACED: it takes as long as ENERGY_PACE_SECONDS in the environment says;
+                        // ZEROS: the operands are zeros; IDLE: nothing is launched
     int quarters = 4;   // of v16's CTAs, but at least one: the others are not launched
-    bool paced = false; // takes as long as ENERGY_PACE_SECONDS in the environment says
-    bool zeros = false; // the operands are zeros
-    bool idle = false;  // nothing is launched
 };
 
 // In the order in which they run; what no budget needs comes last.
@@ -263,23 +245,20 @@ const Part PARTS[] = {
     {"multiply-n40", "wgmma of 40 columns: A is read five times as often", part_kernel<KEPT, N40>},
     {"multiply-a-registers", "wgmma with A in registers: only B is read",
      part_kernel<KEPT, A_IN_REGISTERS>},
-    {"multiply-half", "wgmma alone, on half of the SMs", part_kernel<KEPT, N200>, 2},
-    {"whole-three-quarters", "the whole on three quarters of the SMs", nullptr, 3},
-    {"whole-half", "the whole on half of the SMs", nullptr, 2},
-    {"loads", "the loads alone, through DRAM, at the whole's pace", part_kernel<ALL, NO_WGMMAS>, 4,
-     true},
+    {"multiply-half", "wgmma alone, on half of the SMs", part_kernel<KEPT, N200>, 0, 2},
+    {"whole-three-quarters", "the whole on three quarters of the SMs", nullptr, 0, 3},
+    {"whole-half", "the whole on half of the SMs", nullptr, 0, 2},
+    {"loads", "the loads alone, through DRAM, at the whole's pace", part_kernel<ALL, NO_WGMMAS>,
+     PACED},
     {"loads-l2", "the loads alone, from the L2, at the whole's pace", part_kernel<FEW, NO_WGMMAS>,
-     4, true},
+     PACED},
     {"waiting", "barriers alone, at the whole's pace: nothing moves",
-     part_kernel<NO_LOADS, NO_WGMMAS>, 4, true},
-    {"one-sm", "one warp on one SM", busy, 0, true},
-    {.name = "idle", .what = "nothing runs", .idle = true},
-    {.name = "multiply-zeros",
-     .what = "wgmma alone, on zeros",
-     .kernel = part_kernel<KEPT, N200>,
-     .zeros = true},
+     part_kernel<NO_LOADS, NO_WGMMAS>, PACED},
+    {"one-sm", "one warp on one SM", busy, PACED, 0},
+    {"idle", "nothing runs", nullptr, IDLE},
+    {"multiply-zeros", "wgmma alone, on zeros", part_kernel<KEPT, N200>, ZEROS},
     {"loads-l2-apart", "the loads alone, from the L2, with a policy that keeps them from merging",
-     part_kernel<FEW_APART, NO_WGMMAS>, 4, true},
+     part_kernel<FEW_APART, NO_WGMMAS>, PACED},
 };
 
 struct PartState {
@@ -297,51 +276,52 @@ int list_parts(const problem *) {
 }
 
 // v16's state, on the operands of the part and with its number of CTAs.
-int prepare_rung(const problem *p, PartState *made) {
-    problem operands = *p;
+int prepare_rung(problem p, PartState *made) {
     void *rung = nullptr;
-    if (made->part->zeros) {
-        if (make_zeros(&made->zeros, size_t(std::max(p->m, p->n)) * p->k, p->stream))
+    if (made->part->flags & ZEROS) {
+        if (make_zeros(&made->zeros, size_t(std::max(p.m, p.n)) * p.k, p.stream))
             return 1;
-        operands.a = operands.b = made->zeros;
+        p.a = p.b = made->zeros;
     }
-    const int failed = v16.prepare(&operands, &rung);
+    const int failed = v16.prepare(&p, &rung);
     made->rung = static_cast<State *>(rung);
     if (failed || made->part->quarters == 4)
         return failed;
     release_array(made->rung->order);
     made->rung->ctas = std::max(1, made->rung->ctas * made->part->quarters / 4);
-    made->rung->order = make_order(ceil_div(p->m, BM), ceil_div(p->n, BN), made->rung->ctas);
+    made->rung->order = make_order(ceil_div(p.m, BM), ceil_div(p.n, BN), made->rung->ctas);
     return made->rung->order == nullptr;
 }
 
 int prepare_part(const problem *p, void **state) {
-    const char *pace = getenv("ENERGY_PACE_SECONDS");
-    if (p->kernel == 0 || (PARTS[p->kernel - 1].paced && (pace == nullptr || atof(pace) <= 0))) {
-        fprintf(stderr,
-                "say which part with --kernel (--explain lists them), and in the environment's "
-                "ENERGY_PACE_SECONDS how long a launch of a paced one takes\n");
+    const char *said = getenv("ENERGY_PACE_SECONDS");
+    const double pace = said != nullptr ? atof(said) : 0;
+    if (p->kernel == 0 || (PARTS[p->kernel - 1].flags & PACED && pace <= 0)) {
+        fputs("say which part with --kernel (--explain lists them), and in the environment's "
+              "ENERGY_PACE_SECONDS how long a launch of a paced one takes\n",
+              stderr);
         return 1;
     }
     PartState *made = new PartState{&PARTS[p->kernel - 1], nullptr, nullptr, {}};
     *state = made;
-    if (prepare_rung(p, made))
+    if (prepare_rung(*p, made))
         return 1;
     const State &rung = *made->rung;
     const int k_tiles = ceil_div(p->k, BK), waves = ceil_div(rung.tiles, rung.ctas);
-    const double seconds = made->part->paced ? atof(pace) / waves / k_tiles : 0; // of a k-tile
-    made->work = {rung.order, rung.tiles, k_tiles, uint64_t(seconds * 1e12), nullptr};
+    const double of_k_tile = pace / waves / k_tiles;
+    made->work = {rung.order, rung.tiles, k_tiles, uint64_t(of_k_tile * 1e12), nullptr};
     return made->part->kernel != nullptr &&
            allow_dynamic_smem(made->part->kernel, sizeof(SharedStorage));
 }
 
 int launch_part(const problem *p, void *state) {
     const auto &[part, rung, zeros, work] = *static_cast<const PartState *>(state);
-    return part->idle ? sleep_on_host(p->stream)
-           : part->kernel == nullptr
-               ? v16.launch(p, rung)
-               : launch(part->kernel, dim3(rung->ctas), dim3(THREADS), dim3(1),
-                        sizeof(SharedStorage), p->stream, rung->map_a, rung->map_b, work);
+    if (part->flags & IDLE)
+        return sleep_on_host(p->stream);
+    if (part->kernel == nullptr)
+        return v16.launch(p, rung);
+    return launch(part->kernel, dim3(rung->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage),
+                  p->stream, rung->map_a, rung->map_b, work);
 }
 
 void release_part(void *state) {

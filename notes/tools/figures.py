@@ -52,7 +52,7 @@ def base_of(name):
 
 def against(run, who):
     """Paired by pass with its base."""
-    base = None if who in CONTENDERS else base_of(who)
+    base = base_of(who)
     found = base and run.against(who, base)
     return found and found.ratio
 
@@ -67,20 +67,20 @@ def algorithms(run, who):
     return configurations(run.heuristics) if who == "cublaslt" and run.heuristics else None
 
 
-def counted(run, who, metrics, scale=1):
+def counted(run, who, metrics, each):
     """The sum of some of ncu's metrics."""
     rows = run.rows.get(who, [])
     if who == "cublas":
         rows = [row["cublas"] for those in run.rows.values() for row in those if "cublas" in row]
     values = [rows[0]["counters"].get(metric) if rows else None for metric in metrics]
-    return None if None in values else sum(values) * scale
+    return None if None in values else sum(values) * each
 
 
 def emulated(run, who, name):
-    """What the emulator counted; also a dimension, and what bank conflicts cost."""
+    """What the emulator counted; also what bank conflicts cost."""
     found = run.first(who)["emulator"]
     extra = sum(access["extra_wavefronts"] for access in found["shared_memory_accesses"])
-    return {**found["counts"], **run.problem, "extra_wavefronts": extra}.get(name)
+    return {**found["counts"], "extra_wavefronts": extra}.get(name)
 
 
 class Figure(NamedTuple):
@@ -92,11 +92,20 @@ class Figure(NamedTuple):
     source: str = "times"  # or counters, or emulator
 
 
-def reading(key):
+def reading(kind, head, key):
     """What was read beside the times."""
-    return lambda run, who: run.reading(who, key)
+    return Figure(kind, head, lambda run, who: run.reading(who, key))
 
 
+def counter(kind, head, *metrics, each=1):
+    """What ncu counted."""
+    return Figure(kind, head, partial(counted, metrics=metrics, each=each), "counters")
+
+
+BANKS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+DRAM = "dram__bytes_read.sum", "dram__bytes_write.sum"
+SECTOR_BYTES = 32
 FIGURES = {
     "tflops": Figure("rate", "", partial(rate_of, name="tflops")),
     "gb_per_s": Figure("throughput", "", partial(rate_of, name="gb_per_s")),
@@ -104,30 +113,24 @@ FIGURES = {
     "ratio": Figure("ratio", "", ratio_of),
     "early_ratio": Figure("ratio", "early launch, of cuBLAS", partial(ratio_of, of="early")),
     "against": Figure("ratio", "against its base", against),
-    "share": Figure("share", "", reading("share")),
-    "clock": Figure("clock", "SM clock", reading("ghz")),
+    "share": reading("share", "", "share"),
+    "clock": reading("clock", "SM clock", "ghz"),
     "cycles": Figure("cycles", "", cycles_of),
-    "watts": Figure("power", "power", reading("watts")),
-    "joules": Figure("energy", "energy", reading("joules")),
-    "before_seconds": Figure("time", "before the first", reading("before_seconds")),
+    "watts": reading("power", "power", "watts"),
+    "joules": reading("energy", "energy", "joules"),
     "l2_size": Figure("bytes", "L2", lambda run, _: run.gpu.get("l2_bytes")),
     "algorithms": Figure("count", "algorithms", algorithms),
+    "l2_bytes": counter("bytes", "L2 to SMs", "lts__t_sectors_srcunit_tex.sum", each=SECTOR_BYTES),
+    "l2_requests": counter("count", "requests to the L2", "lts__t_requests_srcunit_tex.sum"),
+    "sm_bytes": counter("bytes", "arrives at SMs", "l1tex__m_xbar2l1tex_read_bytes.sum"),
+    "dram_bytes": counter("bytes", "DRAM read + written", *DRAM),
+    "dram_read_bytes": counter("bytes", "DRAM read", DRAM[0]),
+    "dram_written_bytes": counter("bytes", "DRAM written", DRAM[1]),
+    "counted_cycles": counter("cycles", "counted", "sm__cycles_elapsed.max"),
+    "instructions": counter("count", "instructions", "smsp__inst_executed.sum"),
+    "bank_conflicts": counter("count", "bank conflicts", f"{BANKS}.sum"),
+    "wavefronts": counter("count", "wavefronts", f"{WAVEFRONTS}.sum"),
 }
-BANKS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
-WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
-COUNTED = {  # kind, head, metrics of ncu
-    "l2_bytes": ("bytes", "L2 to SMs", "lts__t_sectors_srcunit_tex.sum"),
-    "l2_requests": ("count", "requests to the L2", "lts__t_requests_srcunit_tex.sum"),
-    "sm_bytes": ("bytes", "arrives at SMs", "l1tex__m_xbar2l1tex_read_bytes.sum"),
-    "dram_bytes": ("bytes", "DRAM read + written", "dram__bytes_read.sum", "dram__bytes_write.sum"),
-    "dram_read_bytes": ("bytes", "DRAM read", "dram__bytes_read.sum"),
-    "dram_written_bytes": ("bytes", "DRAM written", "dram__bytes_write.sum"),
-    "counted_cycles": ("cycles", "counted", "sm__cycles_elapsed.max"),
-    "instructions": ("count", "instructions", "smsp__inst_executed.sum"),
-    "bank_conflicts": ("count", "bank conflicts", f"{BANKS}.sum"),
-    "wavefronts": ("count", "wavefronts", f"{WAVEFRONTS}.sum"),
-}
-SECTOR_BYTES = 32  # what l2_bytes counts
 HEADS = {  # of figures whose names are somebody else's
     "lts__t_sectors_srcunit_ltcfabric.sum": "sectors between the L2's halves",
     f"{WAVEFRONTS}_op_st.sum": "wavefronts of stores",
@@ -141,19 +144,17 @@ HEADS = {  # of figures whose names are somebody else's
 
 def figure_of(name):
     """The figure of that name. ValueError if there is none."""
+    head, to = HEADS.get(name, f"`{name}`"), name.removeprefix("ratio_to_")
     if name in FIGURES:
         return FIGURES[name]
-    head, to = HEADS.get(name, f"`{name}`"), name.removeprefix("ratio_to_")
     if to in (*CONTENDERS, results.EARLY):
         return Figure("ratio", HEADS.get(name, f"of {called(to)}"), partial(ratio_of, to=to))
     kind = "bytes" if "bytes" in name else "count"
     if name.startswith("emulator."):
         read = partial(emulated, name=name.removeprefix("emulator."))
         return Figure(kind, head, read, "emulator")
-    if name in COUNTED or "__" in name:
-        kind, head, *metrics = COUNTED.get(name, (kind, head, name))
-        scale = SECTOR_BYTES if name == "l2_bytes" else 1
-        return Figure(kind, head, partial(counted, metrics=metrics, scale=scale), "counters")
+    if "__" in name:
+        return counter(kind, head, name)
     raise ValueError(f"no figure is called '{name}' (notes/writing-a-note.md lists all)")
 
 
@@ -171,12 +172,12 @@ class Unit(NamedTuple):
     least: float = 0  # of the kind's units the first with value >= least is taken by default
 
 
-PERCENT = Unit("share", "percent", "%", 100, 1)
 UNITS = (
-    PERCENT,
+    Unit("share", "percent", "%", 100, 1),
     Unit("rate", "TFLOPS", "TFLOPS", 1, 0),
     Unit("throughput", "GB/s", "GB/s", 1, 0),
     Unit("ratio", "factor", "", 1, 3),
+    Unit("ratio", "gain", "%", 100, 1),  # its distance from 1, with its sign
     Unit("clock", "GHz", "GHz", 1, 2),
     Unit("time", "s", "s", 1, 2, 1),
     Unit("time", "ms", "ms", 1e3, 3, 1e-3),
@@ -205,30 +206,35 @@ def middle(value):
 
 def written(values, kind, words=()):
     """(unit, texts) of values of one kind, a dash for None: all in one unit with the same digits,
-    as these words say, or as it suits the largest and the least."""
-    sizes = [abs(middle(value)) for value in values if value]
+    as these words say, or as it suits the largest and the least. A text stays as it is."""
+    numbers = [middle(value) for value in values if not (value is None or isinstance(value, str))]
+    sizes = [abs(number) for number in numbers if number]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
-    for word in words:
-        known = word in units or re.fullmatch(r"\.[0-9]|±", word)
-        if not (known or (word == "gain" and kind == "ratio")):
-            raise ValueError(f"'{word}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
+    if wrong := [word for word in words if not (word in units or re.fullmatch(r"\.[0-9]|±", word))]:
+        raise ValueError(f"'{wrong[0]}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
     usual = next(one for one in units.values() if max(sizes, default=0) >= one.least)
     unit = next((units[word] for word in words if word in units), usual)
-    if "gain" in words:
-        unit = PERCENT
     decimals, least = unit.decimals, min(sizes, default=1) * unit.scale
     while unit.scale != 1 and least * 10**decimals < LEAST and decimals < MOST_DECIMALS:
         decimals += 1
     decimals = next((int(word[1:]) for word in words if word[0] == "."), decimals)
+    gain = unit.word == "gain"
 
     def text(value):
+        if value is None or isinstance(value, str):
+            return value or DASH
         if "±" in words and isinstance(value, Spread):
             return Spread(*(unit.scale * one for one in value)).plus_minus(decimals)
-        number = (middle(value) - ("gain" in words)) * unit.scale
-        style = f"{'+' * ('gain' in words)}{',' * (abs(number) >= SEPARATED_FROM)}.{decimals}f"
+        number = (middle(value) - gain) * unit.scale
+        style = f"{'+' * gain}{',' * (abs(number) >= SEPARATED_FROM)}.{decimals}f"
         return f"{number:{style}}".replace("-", "−")
 
-    return unit.text, [DASH if value is None else text(value) for value in values]
+    return unit.text if numbers else "", [*map(text, values)]
+
+
+def texts(values, kind, *words):
+    """The same without the unit, which their heading says."""
+    return written(values, kind, words)[1]
 
 
 def write_as(value, kind, *words):
@@ -239,11 +245,10 @@ def write_as(value, kind, *words):
 
 # --- which run ------------------------------------------------------------------------------
 
-SHAPE = re.compile(r"[0-9]{1,6}(x[0-9]{1,6}){0,2}")
 SELECTORS = {  # what a word selects: the first that it fits
     "protocol": results.PROTOCOLS.__contains__,
     "commit": re.compile(r"[0-9a-f]{7,40}").fullmatch,
-    "shape": SHAPE.fullmatch,
+    "shape": re.compile(r"[0-9]{1,6}(x[0-9]{1,6}){0,2}").fullmatch,
     "gpu": re.compile(r"(?:gh|[abhl])[0-9]{2,3}").fullmatch,
 }
 SIZES = {("times", "t"): "32768", ("counters", "a"): "4096"}  # that are not 8192
@@ -260,12 +265,12 @@ def where(words, source, track):
     found = {selected_by(word): word for word in words}
     if None in found or len(found) < len(words):
         raise ValueError(f"select one of each of {', '.join(SELECTORS)}: {', '.join(words)}")
-    numbers = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
-    dimensions = len(shapes.measure_of_track(track).dimensions)
-    shape = tuple(map(int, numbers * dimensions if len(numbers) == 1 else numbers))
+    shape = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
+    dimensions = len(shapes.dimensions(track))
+    shape = shape * dimensions if len(shape) == 1 else shape
     if len(shape) != dimensions:
         raise ValueError(f"'@{found['shape']}' has not {dimensions} dimensions")
-    return {"protocol": "burst", **found, "shape": shape, "track": track}
+    return {"protocol": "burst", **found, "shape": tuple(map(int, shape)), "track": track}
 
 
 def run_of(library, whos, name, words=(), track=None):
@@ -277,22 +282,25 @@ def run_of(library, whos, name, words=(), track=None):
     track = min(names)[0] if names else track or CONTENDERS[min(others)].track
     at = where(words, source, track)
     if source == "emulator":
-        return library.emulated(names)
+        runs = (run for run in library.runs if run.gpu is None and names <= run.rows.keys())
+        return library.use(next(runs, None))
     if source == "counters":
-        return library.answer(names, **{**at, "protocol": source}, kind=lambda run: True)
+        at |= {"protocol": source, "kind": lambda run: True}
+        return library.use(library.choose(names, **at))
     paired = {base_of(one) for one in names if name == "against"} - {None}
-    return library.answer(names | paired, **at, who=others)
+    return library.use(library.choose(names | paired, **at, who=others))
 
 
-def value_of(library, whos, name, words=()):
-    """A figure of one program, or the quotient of two's, and its kind. ValueError without one."""
-    run, figure = run_of(library, whos, name, words), figure_of(name)
-    values = [run and figure.read(run, who) for who in whos]
+def value_of(library, who, name, words=()):
+    """A figure of a program, or the quotient of those of 'v07/v06' in one run; and its kind.
+    ValueError if there is none."""
+    whos, figure = who.split("/"), figure_of(name)
+    run = run_of(library, whos, name, words)
+    values = [run and figure.read(run, one) for one in whos]
     if None in values or len(values) > 2:
-        raise ValueError(f"nothing recorded has {name} of {'/'.join(whos)} there")
-    if len(values) == 1:
-        return values[0], figure.kind
-    return middle(values[0]) / middle(values[1]), "ratio"
+        raise ValueError(f"nothing recorded has {name} of {who} there")
+    first, *second = values
+    return (middle(first) / middle(*second), "ratio") if second else (first, figure.kind)
 
 
 EXPRESSION = re.compile(
@@ -303,29 +311,27 @@ EXPRESSION = re.compile(
 
 def text_of(expression, library):
     """What is written for an expression in a sentence (notes/writing-a-note.md), such as
-    `v07/v06 tflops @4096 as gain`. ValueError, quoting it, if nothing can be."""
-    words = " ".join(expression.split())
-    match = EXPRESSION.fullmatch(words)
-    try:
-        if not match:
-            raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
-        selectors = [word[1:] for word in match["selectors"].split()]
-        value = value_of(library, match["who"].split("/"), match["figure"], selectors)
-        return write_as(*value, *(match["form"] or "").split())
-    except (ValueError, ZeroDivisionError) as error:
-        raise ValueError(f"'{words}': {error}") from error
+    `v07/v06 tflops @4096 as gain`. ValueError if nothing can be."""
+    match = EXPRESSION.fullmatch(" ".join(expression.split()))
+    if not match:
+        raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
+    selectors = match["selectors"].replace("@", "").split()
+    value = value_of(library, match["who"], match["figure"], selectors)
+    return write_as(*value, *(match["form"] or "").split())
 
 
 # --- tables of figures ----------------------------------------------------------------------
 
-UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles"}
+HEAD_UNITS = {"million": "10⁶", "million cycles": "10⁶ cycles"}  # before the head, not after
+GROUPS = {"protocol": "protocol", "commit": "run"}  # how a group is called; others are shapes
 OF_A_RUNG = "time {rate} ratio share clock cycles=million watts joules l2_bytes dram_bytes"
 
 
-def markdown(rows, words=2):
-    """The lines of a table; its first row is the header, its first columns are words."""
-    alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in rows]
+def markdown(columns, words=2):
+    """The lines of a table of columns, each with its head first; the first of them are words."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in zip(*columns)]
+    alignment = ["---" if place < words else "---:" for place in range(len(columns))]
+    lines = [f"| {' | '.join(cells)} |" for cells in rows]
     return [lines[0], f"|{'|'.join(alignment)}|", *lines[1:]]
 
 
@@ -336,85 +342,64 @@ def called(program):
     return f"`{program}`" if is_variant(program) else program
 
 
-def measure_of(whos):
-    """What is measured of these programs."""
-    name = next((one for one in whos if NAME.fullmatch(one)), "v01")
+def measure_of(who):
+    """What is measured of such programs."""
+    name = next((one for one in "/".join(who).split("/") if NAME.fullmatch(one)), "v01")
     return results.BLOCK_SCALES if rungs.scales_blocks(name) else shapes.measure_of_track(name[0])
 
 
-def values_of(library, whos, track, name, words, missing):
-    """{program: its figure, None if it was not measured}: of one run if one has all of them,
-    otherwise each of its own. ValueError if one has no run, unless it may be missing."""
-    together = run_of(library, whos, name, words, track)
-    runs = {who: together or run_of(library, [who], name, words, track) for who in whos}
-    if None in runs.values() and not missing:
-        raise ValueError(f"nothing recorded has {name} of {', '.join(whos)} there")
-    return {who: run and figure_of(name).read(run, who) for who, run in runs.items()}
+def values_of(library, who, name, words):
+    """What a column has of these programs: figures of one run if one has all of them, otherwise each
+    of its own, None without one; and the gains of quotients."""
+    single, figure = [one for one in who if "/" not in one], figure_of(name)
+    track = next((one[0] for one in who if one not in CONTENDERS), None)
+    together = run_of(library, single, name, words, track) if single else None
+    for one in who:
+        if "/" in one:
+            yield write_as(*value_of(library, one, name, words), "gain")
+        else:
+            run = together or run_of(library, [one], name, words, track)
+            yield run and figure.read(run, one)
 
 
-def head_of(name, unit, measure):
-    """The heading of a column."""
-    share = "memory share" if measure is results.MOVES else "tensor-core share"
-    own = {"ratio": f"of {measure.other_name}", "share": share}
-    head = own.get(name, figure_of(name).head)
-    if unit in UNIT_HEADS:
-        return f"{UNIT_HEADS[unit]} {head}".strip()
-    return ", ".join(filter(None, (head, unit))) or name
-
-
-def column_of(library, groups, who, column, missing):
+def column_of(library, groups, who, column):
     """The cells of a column, its head first."""
-    name, _, form = column.partition("=")
-    single, cells, gains = [one for one in who if "/" not in one], [], {}
-    track = next((one[0] for one in who if not {one} & CONTENDERS.keys()), None)
-    for group in groups:
-        found = values_of(library, single, track, name, group, missing) if single else {}
-        for one in who:
-            cells.append(found.get(one))
-            if "/" in one:
-                gain = value_of(library, one.split("/"), name, group)
-                gains[len(cells) - 1] = write_as(*gain, "gain")
-    unit, texts = written(cells, figure_of(name).kind, form.split(",") if form else ())
-    unit = unit if len(gains) < len(cells) else ""
-    head = head_of(name, unit, measure_of("/".join(who).split("/")))
-    return [head, *(gains.get(i, text) for i, text in enumerate(texts))]
+    (name, _, form), measure = column.partition("="), measure_of(who)
+    values = [one for group in groups for one in values_of(library, who, name, group)]
+    unit, cells = written(values, figure_of(name).kind, form.split(",") if form else ())
+    share = "memory share" if measure is results.MOVES else "tensor-core share"
+    head = {"ratio": f"of {measure.other_name}", "share": share}.get(name, figure_of(name).head)
+    if unit in HEAD_UNITS:
+        return [f"{HEAD_UNITS[unit]} {head}".strip(), *cells]
+    return [", ".join(filter(None, (head, unit))) or name, *cells]
 
 
-def selector_text(word):
-    """A selector as a table shows it: '81920 × 256 × 256'."""
-    text = f"`{word}`" if selected_by(word) == "commit" else word
-    return " × ".join(word.split("x")) if selected_by(word) == "shape" else text
-
-
-def groups_column(groups, times):
-    """What tells the groups of rows apart, each as often as it has rows: a protocol, a run's
-    commit or, as a rule, a shape."""
-    kinds = {selected_by(word) for group in groups for word in group}
-    head = {("protocol",): "protocol", ("commit",): "run"}.get(tuple(kinds), "shape")
-    texts = [", ".join(map(selector_text, group)) for group in groups]
-    return [head, *(text for text in texts for _ in range(times))]
+def place_text(group):
+    """Selectors as a table shows them: '81920 × 256 × 256, sustained'."""
+    marks = ["`" * (selected_by(word) == "commit") for word in group]
+    return ", ".join(mark + word.replace("x", " × ") + mark for mark, word in zip(marks, group))
 
 
 def lines_of(library, groups, who, words, missing=False):
     """The lines of a table: rows are programs at groups of selectors, columns are named in
     `words`, and left out if they may be missing. One figure of several programs at several groups
     has a row for each group and a column for each program."""
+    columns = {word: column_of(library, groups, who, word) for word in words}
+    known = [column for column in columns.values() if {*column[1:]} != {DASH}]
+    if not missing and len(known) < len(columns):
+        none = ", ".join(word for word, column in columns.items() if column not in known)
+        raise ValueError(f"nothing recorded has {none} of {', '.join(who)} there")
     labels = ["/".join(map(called, one.split("/"))) for one in who]
-    columns = [groups_column(groups, len(who))] if len(groups) > 1 else []
-    columns.append(["program", *labels * len(groups)])
-    first = len(columns)
-    for word in words:
-        column = column_of(library, groups, who, word, missing)
-        if {*column[1:]} != {DASH}:
-            columns.append(column)
-        elif not missing:
-            raise ValueError(f"no program here has '{word}' (notes/writing-a-note.md)")
-    if len(groups) > 1 and len(who) > 1 and len(columns) == first + 1:
-        (_, *groups), _, (head, *cells) = columns
-        columns = [[f"{head} at", *groups[:: len(who)]]]
-        columns += [[label, *cells[i :: len(who)]] for i, label in enumerate(labels)]
-        first = 1
-    return markdown(list(zip(*columns)), first)
+    if len(groups) == 1:
+        return markdown([["program", *labels], *known], 1)
+    if len(who) > 1 and len(known) == 1:
+        ((head, *cells),) = known
+        each = [[label, *cells[i :: len(who)]] for i, label in enumerate(labels)]
+        return markdown([[f"{head} at", *map(place_text, groups)], *each], 1)
+    kinds = [*{selected_by(word) for group in groups for word in group}]
+    head = GROUPS.get(kinds[0], "shape") if len(kinds) == 1 else "shape"
+    places = [place_text(group) for group in groups for _ in who]
+    return markdown([[head, *places], ["program", *labels * len(groups)], *known])
 
 
 def figures_block(library, *words):
@@ -432,14 +417,13 @@ def rung_block(library, *words):
     name, *selectors = words or ("",)
     if not NAME.fullmatch(name) or not all(word[0] == "@" for word in selectors):
         raise ValueError("write rung v07, or rung v07 @4096")
-    selectors = [word[1:] for word in selectors]
-    value_of(library, [name], "time", selectors)  # or say what is missing
-    measure = measure_of([name])
-    if not any(map(SHAPE.fullmatch, selectors)):
+    selectors, measure = [word[1:] for word in selectors], measure_of([name])
+    value_of(library, name, "time", selectors)  # or say what is missing
+    if "shape" not in map(selected_by, selectors):
         selectors.append("x".join(map(str, where(selectors, "times", name[0])["shape"])))
-    who = dict.fromkeys(one for one in (base_of(name), name, measure.other) if one)
-    who = [one for one in who if one == name or one not in results.APART]
+    below = [one for one in (base_of(name),) if one and one not in results.APART]
     columns = OF_A_RUNG.format(rate="gb_per_s" if measure is results.MOVES else "tflops=.1")
+    who = [*below, name, measure.other]
     return lines_of(library, [selectors], who, columns.split(), missing=True)
 
 

@@ -13,7 +13,6 @@ Exit status: 0 done (or equal), 1 a page differs, 2 bad usage or a file that can
 from __future__ import annotations
 
 import argparse
-import inspect
 import re
 import sys
 from pathlib import Path
@@ -44,23 +43,14 @@ PIECE = re.compile(
 STRAY = re.compile(rf"<!--=|<!--/-->|^<!-- (?:(?:{KINDS})\b|end -->$)", re.MULTILINE)
 
 
-def line_of(page, place):
-    """The number of the line in which that place is."""
-    return 1 + page.count("\n", 0, place)
-
-
 def pieces(page):
     """Matches of all blocks, code and figures. ValueError for a marker that has no partner."""
     rest = PIECE.sub(lambda piece: re.sub(r"[^\n]", " ", piece[0]), page)
     if stray := STRAY.search(rest):
-        why = f"'{stray[0]}' has no partner, or is followed by '<' or more"
-        raise ValueError(f"line {line_of(page, stray.start())}: {why}")
+        line = 1 + page.count("\n", 0, stray.start())
+        why = "has no partner, or is followed by '<' or more"
+        raise ValueError(f"line {line}: '{stray[0]}' {why}")
     return list(PIECE.finditer(page))
-
-
-def prose(page):
-    """A page without its blocks and its fenced code."""
-    return PIECE.sub(lambda piece: "" if piece["block"] or piece["fence"] else piece[0], page)
 
 
 def filled(piece, library):
@@ -71,19 +61,7 @@ def filled(piece, library):
     if piece["block"] is None:
         return piece[0]
     kind, *words = piece["block"].split()
-    try:
-        return "\n".join([piece[0].partition("\n")[0], *lines_of(kind, library, *words), END])
-    except ValueError as error:
-        raise ValueError(f"'{piece['block']}': {error}") from error
-
-
-def lines_of(kind, *arguments):
-    """What a block says. ValueError for words that it does not take."""
-    try:
-        inspect.signature(BLOCKS[kind]).bind(*arguments)
-    except TypeError as error:
-        raise ValueError(error) from error
-    return BLOCKS[kind](*arguments)
+    return "\n".join([f"<!-- {piece['block']} -->", *BLOCKS[kind](library, *words), END])
 
 
 def fill(page, library):
@@ -93,8 +71,10 @@ def fill(page, library):
     for piece in sorted(found, key=lambda piece: piece["block"] == "sources"):
         try:
             texts[piece.start()] = filled(piece, library)
-        except ValueError as error:
-            raise ValueError(f"line {line_of(page, piece.start())}: {error}") from error
+        except (ValueError, TypeError, ZeroDivisionError) as error:  # TypeError: its words
+            line = 1 + page.count("\n", 0, piece.start())
+            marker = piece["block"] or piece["figure"]
+            raise ValueError(f"line {line}: '{marker}': {error}") from error
     return PIECE.sub(lambda piece: texts[piece.start()], page)
 
 
@@ -123,14 +103,12 @@ def main(arguments):
     """The whole program; returns its exit status."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("make notes", description=__doc__, formatter_class=layout)
-    parser.add_argument("--results", metavar="DIR", type=Path, default=results.RESULTS)
-    parser.add_argument("--notes", metavar="DIR", type=Path, default=results.ROOT / "notes")
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 on a difference"
-    )
+    add = parser.add_argument
+    add("--notes", metavar="DIR", type=Path, default=results.ROOT / "notes")
+    add("--check", action="store_true", help="write nothing; exit 1 on a difference")
     options = parser.parse_args(arguments)
     try:
-        library = tables.Library(options.results)
+        library = tables.Library()
         right = [update(path, library, options.check) for path in pages(options.notes)]
     except (OSError, ValueError) as error:
         print(f"make notes: {error}", file=sys.stderr)

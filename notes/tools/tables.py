@@ -1,8 +1,7 @@
 """Tables of recorded runs in Markdown, and what was measured on what, when.
 
-A table is rows of texts, its heads first; a cell is a figure of a program in some runs. The runs of
-a table are {shape: {GPU: its runs, one of each card}}, the home GPU first: rates are those of the
-first card, ratios the medians of all.
+A table is columns of texts, each with its head first; a cell is a figure of a program in a run. The
+runs of a table are {(shape, GPU): run}, at each shape the home GPU first.
 """
 
 from __future__ import annotations
@@ -10,22 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
+from textwrap import dedent
 
 from bench import results, rungs, shapes
 from bench.energy import budget
 from bench.record import RUNS
-from bench.results import CONTENDERS, EARLY, HOME, NAME, Spread, is_rival, short_name, slug
-from notes.tools.figures import (
-    DASH,
-    SECTOR_BYTES,
-    called,
-    configurations,
-    figure_of,
-    markdown,
-    write_as,
-)
+from bench.results import CONTENDERS, EARLY, HOME, NAME, is_rival, short_name, slug
+from notes.tools.figures import DASH, called, configurations, figure_of, markdown, texts, write_as
 
 ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it
 CUBE = (results.SIZE,) * 3
@@ -34,7 +27,7 @@ SHAPES = {
     results.MOVES: ((32768, 32768), (4096, 16384)),
 }
 CUBLASLT = CONTENDERS["cublaslt"].title
-NOTHING = "Not recorded yet."
+NOTHING = "No run is recorded yet."
 
 # --- which runs -----------------------------------------------------------------------------
 
@@ -45,7 +38,6 @@ class Library:
     def __init__(self, folder=results.RESULTS):
         self.folder, self.used, self.at = Path(folder), {}, defaultdict(list)
         self.runs = results.load_all(ORDER, self.folder)
-        self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
         for run in self.runs:
             self.at[run.shape, run.protocol].append(run)
 
@@ -54,52 +46,42 @@ class Library:
         there = self.at[shape, protocol]
         return results.choose(there, names, track=track, shape=shape, protocol=protocol, **how)
 
-    def answer(self, *names, **how):
-        """The same, for the page."""
-        return self.use(self.choose(*names, **how))
-
-    def emulated(self, names):
-        """The run of the emulator that has all of these, for the page, or None."""
-        runs = (run for run in self.runs if run.gpu is None and names <= run.rows.keys())
-        return self.use(next(runs, None))
-
     def use(self, run):
         """The run, which from now on is one of those used."""
         self.used |= {id(run): run} if run else {}
         return run
 
-    def beside(self, run, names=(), kind=None):
-        """{GPU: runs, one of each card} of the same commit, protocol and problem; its own first."""
-        found = {slug(run.gpu): {run.gpu.get("card"): run}}
-        how = {"track": min(run.tracks), "shape": run.shape, "protocol": run.protocol, "kind": kind}
-        for one in self.at[run.shape, run.protocol]:
-            same = one.commit == run.commit and one.problem == run.problem
-            if same and results.choose([one], names, gpu=slug(one.gpu), **how):
-                found.setdefault(slug(one.gpu), {}).setdefault(one.gpu.get("card"), one)
-        return {gpu: list(cards.values()) for gpu, cards in found.items()}
-
-    def find(self, names, at, kind=None, **how):
-        """The runs of all of `names` at each of these shapes at which there are any."""
-        chosen = {shape: self.choose(names, shape, kind=kind, **how) for shape in at}
-        return {shape: self.beside(run, names, kind) for shape, run in chosen.items() if run}
+    def find(self, names, at, protocol="burst", track="v", kind=None):
+        """The runs of all of `names` at each of these shapes at which there are any: the one that
+        answers, and on other GPUs those of its commit and problem. ValueError if there are none."""
+        found, how = {}, {"protocol": protocol, "track": track, "kind": kind}
+        for run in filter(None, [self.choose(names, shape, **how) for shape in at]):
+            of_run = run.commit, run.problem
+            same = [
+                one for one in self.at[run.shape, protocol] if (one.commit, one.problem) == of_run
+            ]
+            for gpu in dict.fromkeys(slug(one.gpu) for one in same):
+                there = results.choose(same, names, shape=run.shape, gpu=gpu, **how)
+                found |= {(run.shape, gpu): there} if there else {}
+        return found or nothing(*names)
 
     def headline(self):
         """The runs of the v track at 8192 cubed: of each GPU its own, of the same rungs."""
         names, found = [results.TOP], {}
-        for gpu in self.gpus:
+        for gpu in dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu):
             if run := self.choose(names, gpu=gpu):
-                names, found[gpu] = run.names, self.beside(run, names)[gpu]
-        return {CUBE: found} if HOME in found else {}
+                names, found[CUBE, gpu] = run.names, run
+        return found or nothing(results.TOP)
 
 
-def firsts(runs):
-    """One run of each shape and GPU."""
-    return [cards[0] for of_gpu in runs.values() for cards in of_gpu.values()]
+def nothing(*names):
+    """ValueError: a table has nothing to show."""
+    raise ValueError(f"nothing recorded has all of {', '.join(names)} there")
 
 
 def gpus_of(runs):
     """{GPU: short name} of all in such runs, the home GPU first."""
-    return {slug(run.gpu): short_name(run.gpu) for run in firsts(runs)}
+    return {gpu: short_name(run.gpu) for (_, gpu), run in runs.items()}
 
 
 # --- what was measured, on what, when -------------------------------------------------------
@@ -112,8 +94,7 @@ LIVE = re.compile(r"[&<>`\[\]\\]")
 
 def plain(text):
     """A text that a program printed, to be shown as it is."""
-    names = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    return LIVE.sub(lambda match: names.get(match[0]) or f"&#{ord(match[0])};", text)
+    return LIVE.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
 def title(shape):
@@ -140,9 +121,8 @@ def nested(paths):
 
 def on(run, cublas=True):
     """The machine and the inputs: 'NVIDIA H200, CUDA 13.0, cuBLAS 13.1.0; normal inputs'."""
-    version = run.gpu.get("cublas") if cublas else None
-    versions = f"CUDA {run.gpu['cuda']}" + (f", cuBLAS {version}" if version else "")
-    return f"{run.gpu['name']}, {versions}; {run.problem['inputs']} inputs"
+    version = f", cuBLAS {run.gpu['cublas']}" if cublas and run.gpu.get("cublas") else ""
+    return f"{run.gpu['name']}, CUDA {run.gpu['cuda']}{version}; {run.problem['inputs']} inputs"
 
 
 def made(run):
@@ -160,41 +140,42 @@ def origin(run):
 
 def origins(runs, title=title):
     """On what and when it was measured: each machine once, the shapes where they differ."""
-    paths = [(shape, run) for shape, of in runs.items() for cards in of.values() for run in cards]
-    machines = []
-    for what, times in nested((on(run), made(run), shape) for shape, run in paths).items():
+    paths = ((on(run), made(run), shape) for (shape, _), run in runs.items())
+    machines, shapes = [], {shape for shape, _ in runs}
+    for what, times in nested(paths).items():
         most = max(times, key=lambda text: len(times[text]))
-        texts = [
-            text if len(there) == len(runs) else f"{', '.join(map(title, there))}: {text}"
+        listed = [
+            text if len(there) == len(shapes) else f"{', '.join(map(title, there))}: {text}"
             for text, there in times.items()
             if text != most or len(there) < MANY
         ]
-        texts += [f"all others: {most}" if texts else most] * (len(times[most]) >= MANY)
-        machines.append(f"{what}; {'; '.join(texts)}.")
+        if len(times[most]) >= MANY:
+            listed.append(f"all others: {most}" if listed else most)
+        machines.append(f"{what}; {'; '.join(listed)}.")
     return " ".join(machines)
 
 
 def caption(runs, *words):
     """What was measured, on what, when."""
-    shape = f" at {title(next(iter(runs)))}" if len(runs) == 1 else ""
-    protocol = firsts(runs)[0].protocol.capitalize()
-    return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
-
-
-def best_of_cublaslt(runs):
-    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
-    one tried all, 'the best of 11,448 configurations'. A list that was cut by Ctrl-C says so."""
-    runs = [run for run in runs if run.heuristics]
-    words = few_to_many(configurations(run.heuristics) for run in runs)
-    kind = "configurations" if any("enumerated" in run.heuristics for run in runs) else "heuristics"
-    cut = any(run.heuristics.get("cut") for run in runs)
-    return f"the best of {words} {kind}{' (a list that was cut)' * cut}"
+    first, *others = {shape for shape, _ in runs}
+    protocol = {run.protocol.capitalize() for run in runs.values()}.pop()
+    head = f"{protocol} protocol{'' if others else f' at {title(first)}'}, medians; {SPREAD}"
+    return " ".join([head, *words, origins(runs)])
 
 
 def few_to_many(numbers):
     """'8 to 11,448', or '8'."""
-    numbers = sorted(numbers)
-    return " to ".join(dict.fromkeys(f"{number:,}" for number in (*numbers[:1], *numbers[-1:])))
+    return " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
+
+
+def best_of_cublaslt(runs):
+    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
+    one tried all, 'the best of 11,448 configurations'."""
+    searches = [run.heuristics for run in runs.values() if run.heuristics]
+    if not searches:
+        return CONTENDERS["cublaslt"].idea
+    kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
+    return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
 
 def what_of(run):
@@ -208,7 +189,7 @@ def what_of(run):
 
 def sources(library):
     """Which runs the figures of the page are from, an item for each machine: times, counts, energy,
-    each by date, and those that differ by their shapes alone together. Then the emulator's."""
+    each by date, and those that differ by their shapes alone together. Then the emulator's, all."""
     used = sorted(library.used.values(), key=lambda run: (what_of(run)[0], run.date))
     measured, items = [run for run in used if run.gpu], []
     paths = [(on(run, False), what_of(run)[1], made(run), title(run.shape)) for run in measured]
@@ -219,117 +200,78 @@ def sources(library):
         ]
         items.append(f"- {machine}. {'. '.join(parts)}.")
     if measured != used:
-        items.append(f"- The emulator's counts of one launch: {emulated(library)}.")
+        runs = [run for run in library.runs if run.gpu is None]
+        tracks = nested((title(run.shape), track) for run in runs for track in run.tracks)
+        places = ", ".join(f"{shape} ({', '.join(those)})" for shape, those in tracks.items())
+        policy = runs[0].first(runs[0].names[0])["emulator"]["counted_policy"]
+        items.append(f"- The emulator's counts of one launch: {places}; policy {policy}.")
     return items or ["Nothing recorded."]
-
-
-def emulated(library):
-    """'256 × 1536 × 512 (v, a, f), 512² (t); policy eager': what the emulator counted."""
-    runs = [run for run in library.runs if run.gpu is None]
-    tracks = nested((title(run.shape), track) for run in runs for track in run.tracks)
-    places = ", ".join(f"{shape} ({', '.join(those)})" for shape, those in tracks.items())
-    return f"{places}; policy {runs[0].first(runs[0].names[0])['emulator']['counted_policy']}"
 
 
 # --- programs in rows -----------------------------------------------------------------------
 
 
-def cell(runs, name, figure, *form):
-    """A figure of a program in that form: of the first card, but of ratios the median over the
-    cards, with the lowest and the highest."""
-    kind, read = figure_of(figure).kind, figure_of(figure).read
-    found = [value for run in runs if (value := read(run, name)) is not None]
-    if found and kind == "ratio" and isinstance(found[0], Spread):
-        middles, lows, highs = zip(*found)
-        return write_as(Spread(median(middles), min(lows), max(highs)), kind, *form)
-    value = median(found) if kind == "ratio" and found else next(iter(found), None)
-    return "1" if value == 1 and name in CONTENDERS else write_as(value, kind, *form)
+def cell(run, name, figure, *form):
+    """A figure of a program in that form, a dash if there is none; 1 of a contender to itself."""
+    kind, _, read, _ = figure_of(figure)
+    value = run and read(run, name)
+    return write_as("1" if value == 1 and name in CONTENDERS else value, kind, *form)
 
 
 def label(runs, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        rows = [row for run in runs for rows in run.rows.values() for row in rows]
+        rows = [row for run in runs.values() for rows in run.rows.values() for row in rows]
         said = next((row["names"][name] for row in rows if name in row.get("names", ())), None)
         words = best_of_cublaslt(runs) if name == "cublaslt" else CONTENDERS[name].idea
         return CONTENDERS[name].name, plain(said) if said else words
-    for run in (run for run in runs if name in run.names):
-        why = run.failed.get(name)
-        return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
-    return name, "not in this run"
+    run = next(run for run in runs.values() if name in run.names)
+    why = run.failed.get(name)
+    return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
 
 
 def programs(heads, runs, names, columns, steps=None):
-    """Rows of programs, as links to their files in that folder, and of whom they are compared with.
-    Columns are (head, the cards of each GPU, figure, its form); all GPUs are in one cell."""
-    measure, there = runs[0].measure, set().union(*(run.contenders for run in runs))
+    """Columns with a row for each program, a link to its file if it is in that folder, and for each
+    of whom they are compared with. Asked for are (head, a run of each GPU, figure, its form); all
+    GPUs are in one cell."""
+    measure = next(iter(runs.values())).measure
+    there = set().union(*(run.contenders for run in runs.values()))
     names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
     files = {name: rung.path.name for name, rung in rungs.find(steps).items()} if steps else {}
-    rows = [[*heads, *(head for head, *_ in columns)]]
-    for name in names:
-        cells = [" / ".join(cell(of, name, *how) for of in gpus) for _, gpus, *how in columns]
-        rows.append([*label(runs, name), *cells])
-        if name in files:
-            rows[-1][0] = f"[{name}](steps/{files[name]})"
-    return rows
+    made = [heads, *(label(runs, name) for name in names)]
+    links = [f"[{name}](steps/{files[name]})" if name in files else name for name, _ in made]
+    columns = [
+        [head, *(" / ".join(cell(run, name, *how) for run in gpus) for name in names)]
+        for head, gpus, *how in columns
+    ]
+    return [links, [idea for _, idea in made], *columns]
 
 
-def ratio_columns(runs):
-    """[(head, GPU, figure)]: on the first GPU all ratios that any rung has; on the others those to
-    cuBLAS and its best, with the GPU's name."""
-    columns = []
+def ratio_columns(runs, *own):
+    """(head, GPU, figure): the ratios to cuBLAS and to its best on each GPU, the first GPU's with
+    `own` and without its name."""
     for place, (gpu, short) in enumerate(gpus_of(runs).items()):
-        of_gpu = [run for run in firsts(runs) if slug(run.gpu) == gpu]
-        there = set().union(*(run.contenders for run in of_gpu))
-        figures = {"ratio_to_cublas": "cublas", "ratio_to_cublaslt": "cublaslt"}
-        figures |= {} if place else {"early_ratio": EARLY}
-        for figure, who in figures.items():
+        for figure in ("ratio_to_cublas", "ratio_to_cublaslt", *(() if place else own)):
             head = figure_of(figure).head
-            columns += [(f"{short}: {head}" * bool(place) or head, gpu, figure)] * (who in there)
-    return columns
+            yield f"{short}: {head}" if place else head, gpu, figure
 
 
 def results_table(library, *, steps=rungs.STEPS):
     """The v track at 8192 cubed: rates, and ratios on each GPU."""
     runs = library.headline()
-    if not runs:
-        return ["No run is recorded yet. `make ladder` measures one on your GPU."]
-    of_gpu = runs[CUBE]
-    own = of_gpu[HOME][:1]
-    columns = [("TFLOPS", [own], "tflops", "±")]
-    columns += [(head, [of_gpu[gpu]], figure, "±") for head, gpu, figure in ratio_columns(runs)]
-    columns = [column for column in columns if column[2] != "early_ratio"]
-    rows = programs(["step", "idea"], own, own[0].names, columns, steps)
-    best, *others = ((short_name(one[0].gpu), best_of_cublaslt(one)) for one in of_gpu.values())
-    for row in (row for row in rows if row[0] == CONTENDERS["cublaslt"].name):
-        row[1] = "; ".join([best[1], *(": ".join(one) for one in others if one[1] != best[1])])
-    said = caption(runs) + "".join(map(cards_words, of_gpu.values()))
-    return [*markdown(rows), "", said]
-
-
-def cards_words(cards):
-    """Which ratios are those of several cards, and what the worst card gives; '' of one card."""
-    first, *others = cards
-    shared = [name for name in first.measured if any(name in run.measured for run in others)]
-    if not shared:
-        return ""
-    found = [ratio.mid for run in cards if (ratio := run.ratio(results.TOP, "cublaslt"))]
-    worst = f"; on the slowest, {results.TOP} is at {min(found):.3f} of {CUBLASLT}" if found else ""
-    return (
-        f" {short_name(first.gpu)}: {shared[0]} to {shared[-1]} were measured on {len(cards)} "
-        f"cards; their ratios are medians, ± spans all cards{worst}."
-    )
+    columns = [("TFLOPS", [runs[CUBE, HOME]], "tflops", "±")]
+    columns += [(head, [runs[CUBE, gpu]], how, "±") for head, gpu, how in ratio_columns(runs)]
+    columns = programs(["step", "idea"], runs, runs[CUBE, HOME].names, columns, steps)
+    return [*markdown(columns), "", caption(runs)]
 
 
 def picture(library):
-    """The picture of the v track, with its rates in words; nothing if nothing is recorded."""
-    for run in library.headline().get(CUBE, {}).get(HOME, [])[:1]:
-        names = [name for name in run.measured if name <= results.LAST]
-        names += [who for who in ("cublas", "cublaslt") if who in run.contenders]
-        said = ", ".join(f"{called(name)} {run.rate(name).mid:.0f}" for name in names)
-        words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {said}"
-        return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
-    return [""]
+    """The picture of the v track, with its rates in words."""
+    run = library.headline()[CUBE, HOME]
+    names = [name for name in run.measured if name <= results.LAST]
+    said = (f"{called(name)} {run.rate(name).mid:.0f}" for name in [*names, "cublas", "cublaslt"])
+    words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {', '.join(said)}"
+    return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
 
 
 def at_shapes(library, *names, steps=None):
@@ -338,65 +280,63 @@ def at_shapes(library, *names, steps=None):
         raise ValueError("write shapes t04 t04-four-per-thread")
     measure = shapes.measure_of_track(names[0][0])
     runs = library.find(names, SHAPES.get(measure, ()), track=names[0][0])
-    if not runs:
-        return [NOTHING]
     gpus, columns = gpus_of(runs), []
     where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
-    for shape, of_gpu in runs.items():
-        cards = [of_gpu.get(gpu, []) for gpu in gpus]
-        columns.append((title(shape), [cards[0][:1]], measure.rate, ".1", "±"))
-        columns.append((f"of {measure.other_name}{where}", cards, "ratio", "±"))
-    own = [cards[0] for of_gpu in runs.values() for cards in [*of_gpu.values()][:1]]
-    rows = programs(["program", "idea"], own, names, columns, steps)
+    for shape in dict.fromkeys(shape for shape, _ in runs):
+        each = [runs.get((shape, gpu)) for gpu in gpus]
+        columns.append((title(shape), each[:1], measure.rate, ".1", "±"))
+        columns.append((f"of {measure.other_name}{where}", each, "ratio", "±"))
     unit = measure.unit + " read and written" * (measure is results.MOVES)
-    return [*markdown(rows), "", f"{unit}, burst: medians; {SPREAD} {origins(runs)}"]
+    said = f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
+    columns = programs(["program", "idea"], runs, names, columns, steps)
+    return [*markdown(columns), "", said]
 
 
 def track(library, letter, steps=rungs.STEPS):
     """A track's results as Markdown: its rungs, and apart from them what computes another thing."""
-    if letter == "v":
-        return "\n".join(results_table(library, steps=steps))
     names = [name for name in rungs.find(steps) if name[0] == letter]
     parts = [[name for name in names if (name in results.APART) == apart] for apart in (0, 1)]
-    return "\n\n".join("\n".join(at_shapes(library, *part, steps=steps)) for part in parts if part)
+    try:
+        if letter == "v":
+            return "\n".join(results_table(library, steps=steps))
+        made = [at_shapes(library, *part, steps=steps) for part in parts if part]
+    except ValueError:
+        return NOTHING
+    return "\n\n".join(map("\n".join, made))
 
 
 def variants(library, *names):
     """These rungs and variants at 8192 cubed, against their rungs."""
-    run = library.answer(names, kind=lambda run: not run.plain)
-    if run is None:
-        return [NOTHING]
+    run = library.use(library.choose(names, kind=lambda run: not run.plain)) or nothing(*names)
     figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
     figures += [("tensor-core share", "share"), ("SM clock", "clock")]
-    columns = [(head, [[run]], *how) for head, *how in figures]
-    rows = programs(["program", "idea"], [run], names, columns)
-    rows[0].append("against its rung")
-    for row in rows[1:]:
-        pair = run.against(row[0], results.rung_of(row[0])) if row[0] in names else None
-        row.append(f"{pair.ratio:.4f} ({pair.faster}/{pair.passes})" if pair else DASH)
-    return markdown(rows)
+    columns = [(head, [run], *how) for head, *how in figures]
+    columns = programs(["program", "idea"], {(CUBE, HOME): run}, names, columns)
+    pairs = [run.against(name, results.rung_of(name)) for name in names]
+    cells = [f"{one.ratio:.4f} ({one.faster}/{one.passes})" if one else DASH for one in pairs]
+    cells += [DASH] * (len(columns[0]) - 1 - len(names))  # of whom they are compared with
+    return markdown([*columns, ["against its rung", *cells]])
 
 
 def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
+    at, table, said = (CUBE, (4096,) * 3), [], []
     how = {"kind": lambda run: any(map(is_rival, run.names))}
-    found = [library.find((), (CUBE, (4096,) * 3), track=track, **how) for track in "va"]
-    rows, said = [], {}
-    places = [(gpu, short, shape) for runs in found for gpu, short in gpus_of(runs).items()
-              for shape in runs if gpu in runs[shape]]  # fmt: skip
-    for runs in filter(None, found):
+    tracks = [library.find((), at, track=track, **how) for track in "va"]
+    gpus = {**gpus_of(tracks[0]), **gpus_of(tracks[1])}
+    for runs in tracks:
         columns = []
-        for gpu, short, shape in dict.fromkeys(places):
-            cards = [runs.get(shape, {}).get(gpu, [])[:1]]
-            columns.append((f"{short}, {title(shape)}: TFLOPS", cards, "tflops", "±"))
-            columns.append(("of cuBLAS", cards, "ratio", "±"))
-        names = list(dict.fromkeys(name for run in firsts(runs) for name in run.names))
-        own = [name for name in names if not is_rival(name)]
-        top = [results.TOP] if results.TOP in own else own[-1:]
+        for gpu, shape in product(gpus, at):
+            run = [runs.get((shape, gpu))]
+            columns.append((f"{gpus[gpu]}, {title(shape)}: TFLOPS", run, "tflops", "±"))
+            columns.append(("of cuBLAS", run, "ratio", "±"))
+        names = list(dict.fromkeys(name for run in runs.values() for name in run.names))
+        top = [name for name in names if not is_rival(name) and name <= results.TOP][-1:]
         names = [*filter(is_rival, names), *top]
-        rows += programs(["program", "what"], firsts(runs), names, columns)[bool(rows) :]
-        said[caption(runs)] = None
-    return [*markdown(rows), "", " ".join(said)] if rows else [NOTHING]
+        more = programs(["program", "what"], runs, names, columns)
+        table = [old + new[1:] for old, new in zip(table, more)] or more
+        said.append(caption(runs))
+    return [*markdown(table), "", " ".join(said)]
 
 
 # --- shapes in rows -------------------------------------------------------------------------
@@ -408,44 +348,37 @@ MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
 def sizes(library):
     """v18 at squares and at shapes of models: its usual launch, and its early launch."""
     runs = library.find([CHOOSES], (*((size,) * 3 for size in shapes.SQUARES), *shapes.MODELS))
-    if not runs:
-        return [NOTHING]
-    columns = ratio_columns(runs)
-    rows = [["m x n x k", f"{CHOOSES}, TFLOPS", *(head for head, *_ in columns)]]
-    for shape, of_gpu in runs.items():
-        cells = [cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for _, gpu, figure in columns]
-        rate = cell(next(iter(of_gpu.values())), CHOOSES, "tflops", "±")
-        rows.append([title(shape), rate, *cells])
-    said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(firsts(runs))}.")
-    return [*markdown(rows, 1), "", said]
+    at, ratios = dict.fromkeys(shape for shape, _ in runs), ratio_columns(runs, "early_ratio")
+    columns = [["m x n x k", *map(title, at)]]
+    for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", HOME, "tflops"), *ratios]:
+        cells = (cell(runs.get((shape, gpu)), CHOOSES, figure, "±") for shape in at)
+        columns.append([head, *cells])
+    said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(runs)}.")
+    return [*markdown(columns, 1), "", said]
 
 
 def calls(library):
     """One product from an idle stream until it is there, the host included."""
     there = sorted({run.shape for run in library.runs if run.protocol == "call"})
     runs = library.find((), there, protocol="call")
-    if not runs:
-        return [NOTHING]
-    own = firsts(runs)
-    names = [*dict.fromkeys(name for run in own for name in run.names), "cublas", "cublaslt"]
-    rows = [["m x n x k", "GPU", *map(called, names)]]
-    for run in own:
-        rows.append([title(run.shape), short_name(run.gpu), *(call(run, name) for name in names)])
+    own = runs.values()
+    columns = [["m x n x k", *(title(run.shape) for run in own)]]
+    columns.append(["GPU", *(short_name(run.gpu) for run in own)])
+    for name in [*dict.fromkeys(one for run in own for one in run.names), "cublas", "cublaslt"]:
+        columns.append([called(name), *(call(run, name) for run in own)])
     words = (
         "Microseconds of a call; in parentheses what each did once before: a rung prepares, cuBLAS "
-        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(own)}."
+        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(runs)}."
     )
-    return [*markdown(rows), "", caption(runs, words)]
+    return [*markdown(columns), "", caption(runs, words)]
 
 
 def call(run, name):
     """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done once before. Of
     cuBLASLt that is the longest: one program of a run searches."""
-    time = cell([run], name, "time", "us", ".1", "±")
     once = [one["before_seconds"] for one in run.timed(name) if "before_seconds" in one]
-    if not once:
-        return time
-    return f"{time} ({write_as(max(once) if name == 'cublaslt' else median(once), 'time', '.1')})"
+    before = max(once) if name == "cublaslt" else median(once)
+    return f"{cell(run, name, 'time', 'us', '.1', '±')} ({write_as(before, 'time', '.1')})"
 
 
 def fp8(library, gpu):
@@ -454,31 +387,29 @@ def fp8(library, gpu):
     there = {run.shape for run in library.runs if run.gpu and run.tracks == {"f"}}
     how = {"track": "f", "gpu": gpu.removeprefix("@"), "kind": lambda run: run.heuristics}
     found = {
-        (shape, name): run
+        (name, shape): run
         for name in MODES
-        for shape in there
+        for shape in sorted(there, reverse=True)
         if (run := library.choose([name], shape, **how)) and "heuristics" in run.first(name)
     }
-    rows, lost = [["m x n x k"]], []
+    there = sorted({shape for _, shape in found}, reverse=True)
+    ratios = {at: run.ratio(at[0], "cublaslt").mid for at, run in found.items()}
+    columns, counts = [["m x n x k", *map(title, there)]], []
     for name, mode in MODES.items():
-        rows[0] += [f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})"]
-    for shape in sorted({shape for shape, _ in found}, reverse=True):
-        rows.append([title(shape)])
-        for name in MODES:
-            run = found.get((shape, name))
-            ratio = run and run.ratio(name, "cublaslt").mid
-            rows[-1] += [optional(run and run.rate(name).mid, 0), optional(ratio, 3)]
-            lost += [f"{name} at {title(shape)} ({ratio:.3f})"] if run and ratio < 1 else []
-    counts = []
-    for name, mode in MODES.items():
-        searches = [run.first(name)["heuristics"] for (_, of), run in found.items() if of == name]
-        counts.append(f"{few_to_many(map(configurations, searches))} ({mode})")
-    runs = {place: {gpu: [run]} for place, run in found.items()}
+        runs = [found.get((name, shape)) for shape in there]
+        rates = texts([run and run.rate(name) for run in runs], "rate", ".0")
+        best = texts([ratios.get((name, shape)) for shape in there], "ratio")
+        columns += [[f"{name}, TFLOPS", *rates], [f"of {CUBLASLT} ({mode})", *best]]
+        searches = [run.first(name)["heuristics"] for run in runs if run]
+        counts.append(f"{few_to_many([*map(configurations, searches)])} ({mode})")
+    slower = [(name, at) for at, name in product(there, MODES) if ratios.get((name, at), 1) < 1]
+    lost = [f"{name} at {title(at)} ({ratios[name, at]:.3f})" for name, at in slower]
+    runs = {(place, gpu): run for place, run in found.items()}
+    said = origins(runs, lambda place: f"{place[0]} at {title(place[1])}")
     return [
         f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
-        *("", *markdown(rows, 1), ""),
-        f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. "
-        + origins(runs, lambda place: f"{place[1]} at {title(place[0])}"),
+        *("", *markdown(columns, 1), ""),
+        f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. {said}",
     ]
 
 
@@ -503,7 +434,7 @@ def family_figures(runs, name):
     return {
         f"of {CUBLASLT}": geometric_mean(best),
         "lowest": min(best),
-        f"shapes at {REACHED:.2f} or above": sum(ratio >= REACHED for ratio in best),
+        f"shapes at {REACHED:.2f} or above": f"{sum(x >= REACHED for x in best)} of {len(runs)}",
         "early launch": geometric_mean(early) if len(early) == len(runs) else None,
         "of cuBLAS": geometric_mean(cublas),
     }
@@ -511,49 +442,37 @@ def family_figures(runs, name):
 
 def sweep(library, name, seed, *more):
     """A rung over families of shapes drawn from a seed: what they come to, or the worst shapes."""
-    found = {word: family(library, name, word, int(seed)) for word in shapes.FAMILIES}
     if more not in ((), ("worst",)):
         raise ValueError("write sweep v18 1, or sweep v18 1 worst")
+    found = {word: family(library, name, word, int(seed)) for word in shapes.FAMILIES}
+    runs = {((word, run.shape), HOME): run for word, of in found.items() for run in of}
     if not all(found.values()):
-        return [NOTHING]
+        nothing(name)
     if more:
-        return worst(found, name)
-    figures = {word: family_figures(runs, name) for word, runs in found.items()}
-    rows = [["family", *figures[word]] for word in [*found][:1]]
-    for word, of in figures.items():
-        cells = (
-            f"{n} of {len(found[word])}" if isinstance(n, int) else optional(n, 3)
-            for n in of.values()
-        )
-        rows.append([word, *cells])
-    runs = {(word, run.shape): {HOME: [run]} for word, of in found.items() for run in of}
-    best = few_to_many(run.heuristics["returned"] for run in firsts(runs))
+        return worst([(word, run) for ((word, _), _), run in runs.items()], name)
+    figures = [family_figures(runs, name) for runs in found.values()]
+    columns = [[head, *texts([one[head] for one in figures], "ratio")] for head in figures[0]]
+    best = few_to_many([run.heuristics["returned"] for run in runs.values()])
     said = (
         f"Burst protocol; {CUBLASLT} is the best of {best} heuristics. Geometric means over shapes "
         f"drawn from seed {seed}; lowest: of {CUBLASLT}. {origins(runs, str)}"
     )
-    return [*markdown(rows, 1), "", said]
+    return [*markdown([["family", *found], *columns], 1), "", said]
 
 
-def worst(found, name):
-    """The shapes at which a rung is furthest from cuBLASLt's best."""
+def worst(runs, name):
+    """Of such runs and their families those in which a rung is furthest from cuBLASLt's best."""
     rows = [["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", "early launch", "its kernel"]]
     rows[0] += [f"{CUBLASLT}: TFLOPS", "its kernels"]
-    points = [
-        (run.ratio(name, "cublaslt").mid, word, run) for word, of in found.items() for run in of
-    ]
-    for ratio, word, run in sorted(points, key=lambda point: point[0])[:WORST]:
-        early, rates = run.ratio(name, "cublaslt", EARLY), [run.rate(name), run.rate("cublaslt")]
-        own, best = (f"{rate.mid:.0f}" for rate in rates)
+    for word, run in sorted(runs, key=lambda one: one[1].ratio(name, "cublaslt").mid)[:WORST]:
+        own, best = (f"{run.rate(who).mid:.0f}" for who in (name, "cublaslt"))
+        ratios = (f"{run.ratio(name, 'cublaslt', of).mid:.3f}" for of in ("step", EARLY))
         kernel = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", run.heuristics["winner"]["name"])
         kernel = kernel if len(kernel) <= LONGEST_NAME else f"{kernel[:LONGEST_NAME]}…"
-        cells = [
-            f"{ratio:.3f}",
-            optional(early and early.mid, 3),
-            str(run.first(name).get("kernel", DASH)),
-        ]
-        rows.append(["x".join(map(str, run.shape)), word, own, *cells, best, f"`{kernel}`"])
-    return markdown(rows)
+        number = str(run.first(name)["kernel"])
+        shape = "x".join(map(str, run.shape))
+        rows.append([shape, word, own, *ratios, number, best, f"`{kernel}`"])
+    return markdown([*zip(*rows)])
 
 
 # --- other tables ---------------------------------------------------------------------------
@@ -568,13 +487,13 @@ def hazard(_library, rung, name):
     bugs = json.loads(found[rung].read_text(encoding="utf-8"))["bugs"] if rung in found else {}
     if name not in bugs:
         raise ValueError(f"there are reports of {', '.join(bugs or found)}")
-    bug, by_kind = bugs[name], defaultdict(list)
-    for policy, kind in bug["found"].items():
-        by_kind[kind or "nothing"] += [policy] if kind is not None else []
-    said = "; ".join(f"{', '.join(those)}: {kind}" for kind, those in by_kind.items() if those)
-    change = bug["change"]
-    blanks = min(len(line[1:]) - len(line[1:].lstrip()) for line in change)
-    change = [line[0] + line[1 + blanks :] for line in change]
+    bug = bugs[name]
+    by_kind = nested(
+        (kind or "nothing", who) for who, kind in bug["found"].items() if kind is not None
+    )
+    said = "; ".join(f"{', '.join(those)}: {kind}" for kind, those in by_kind.items())
+    code = dedent("\n".join(line[1:] for line in bug["change"])).split("\n")
+    change = [line[0] + text for line, text in zip(bug["change"], code)]
     report = [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
     lines = [f"**{name}**: {bug['wrong']}.", "", "```diff", *change, "```"]
     return [*lines, "", f"The emulator, by policy: {said}.", *(report if bug["report"] else [])]
@@ -586,40 +505,31 @@ def agreement(library):
     return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
 
 
-PART_COUNTS = {  # head: metric of ncu, bytes each
-    "L2 to SMs, GB": ("lts__t_sectors_srcunit_tex.sum", SECTOR_BYTES),
-    "arrives at SMs, GB": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
-    "DRAM read, GB": ("dram__bytes_read.sum", 1),
-}
-
-
 def energy(library, what, rung):
     """What was measured of a rung's parts in the newest run of them, or what ncu counted."""
     run = library.use(budget.newest(library.runs).get(rung))
     if what not in ("parts", "counts") or run is None:
         raise ValueError("write energy parts or counts, and a rung that was measured in parts")
     if what == "counts":
-        rows = [["part", *PART_COUNTS]]
-        for name, counters in budget.counts_of(run).items():
-            numbers = (counters[metric] * scale for metric, scale in PART_COUNTS.values())
-            rows.append([name, *(optional(number, 2, "", 1e-9) for number in numbers)])
-        return markdown(rows, 1)
+        counts, columns = budget.counts_of(run), []
+        apart = results.Run(run.context, rows={n: [{"counters": c}] for n, c in counts.items()})
+        for figure in map(figure_of, ("l2_bytes", "sm_bytes", "dram_read_bytes")):
+            values = [figure.read(apart, name) for name in counts]
+            columns.append([f"{figure.head}, GB", *texts(values, "bytes", "GB", ".2")])
+        return markdown([["part", *counts], *columns], 1)
     rows = [["part", "what it is", "watts", "joules", "clock, GHz", "tensor-core share, %"]]
     for name, part in budget.parts_of(run).items():
         joules = None if name == budget.IDLE else part.joules
         cells = [optional(part.watts, 0), optional(joules, 3), optional(part.ghz, 3)]
         rows.append([name, plain(part.what), *cells, optional(part.share or None, 1, "", 100)])
-    return markdown(rows)
+    return markdown([*zip(*rows)])
 
 
-BLOCKS = {  # what fills a block, by the first word of its marker
-    "results": results_table,
-    "shapes": at_shapes,
-    **{
-        one.__name__: one
-        for one in (
-            *(picture, variants, rivals, sizes, calls, fp8, sweep),
-            *(hazard, agreement, energy, sources),
-        )
-    },
+BLOCKS = {"results": results_table, "shapes": at_shapes}  # by the first word of their markers
+BLOCKS |= {
+    one.__name__: one
+    for one in (
+        *(picture, variants, rivals, sizes, calls, fp8, sweep),
+        *(hazard, agreement, energy, sources),
+    )
 }

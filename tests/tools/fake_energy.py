@@ -36,7 +36,7 @@ GPU |= {"driver": "580.1", "cuda": "13.0", "cublas": "13.1.0"}
 
 def names(rung="v16"):
     """{a rung's part: what PARTS calls it}, in the order in which they run."""
-    narrow = dict(zip(("narrow", "narrower"), budget.NARROW[rung]))
+    narrow = dict(zip(("narrow", "narrower"), budget.RUNGS[rung][-1]))
     return {narrow.get(name, name): name for name in PARTS}
 
 
@@ -65,7 +65,7 @@ def row(name, rung="v16", factor=1.0):
     joules = factor * joules_of(name, rung)
     timed = {
         "seconds": [seconds] * 2,
-        budget.CLOCK: ghz,
+        "ghz": ghz,
         "watts": joules / seconds,
         "joules": joules,
     }
