@@ -266,7 +266,7 @@ def where(words, source, track):
     if None in found or len(found) < len(words):
         raise ValueError(f"select one of each of {', '.join(SELECTORS)}: {', '.join(words)}")
     shape = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
-    dimensions = len(shapes.dimensions(track))
+    dimensions = len(shapes.measure_of_track(track).dimensions)
     shape = shape * dimensions if len(shape) == 1 else shape
     if len(shape) != dimensions:
         raise ValueError(f"'@{found['shape']}' has not {dimensions} dimensions")
