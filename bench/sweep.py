@@ -19,10 +19,7 @@ interrupted.
 
 from __future__ import annotations
 
-import tempfile
 import time
-from functools import partial
-from pathlib import Path
 from statistics import geometric_mean
 
 from bench import ladder, run, rungs, shapes
@@ -36,40 +33,39 @@ class Sweep(ladder.Ladders):
 
     def measure(self, plan):
         """Takes all shapes; what is finished stays also after a Ctrl-C."""
-        with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-            try:
-                while plan and not self.runner.interrupted:
-                    plan = self.run_process(plan, Path(folder))
-            finally:
-                self.runner.progress.close()
-                self.file.close()
+        try:
+            while plan and not self.runner.interrupted:
+                plan = self.run_process(plan)
+        finally:
+            self.runner.progress.close(self.runner.interrupted)
 
-    def run_process(self, plan, folder):
+    def run_process(self, plan):
         """One process over the shapes that are left, up to the first that fails: those after it."""
-        paths = [folder / f"{len(plan) - place}.json" for place in range(len(plan))]
-        commands = [ladder.command_of(self.options, *one) for one in zip(plan, paths)]
-        lines = ["\t".join(command[1:]) + "\n" for command in commands]
-        runs = folder / "runs"
+        runs = self.folder / "runs"
+        lines = ["\t".join(self.command_of(entry)[1:]) + "\n" for entry in plan]
         runs.write_text("".join(lines), encoding="utf-8")
         process = run.Process([str(plan[0].path), "--runs", str(runs)], self.options.timeout)
         try:
-            for done, (entry, path) in enumerate(zip(plan, paths), 1):
-                self.runner.progress.running([entry], plan[done:])
+            for done, entry in enumerate(plan, 1):
+                self.runner.progress.running([entry], len(plan) - done)
+                path = self.path_of(entry)
                 while not (path.exists() or process.has_ended() or self.runner.interrupted):
                     time.sleep(run.POLL_SECONDS)
                 if self.runner.interrupted:
                     break
                 seconds, process.began, written = process.seconds(), time.monotonic(), path.exists()
-                ended = partial(run.row_of, entry.name, process, path)
-                outcome, _ = self.finish(
-                    entry, partial(run.read, path) if written else ended, seconds
-                )
-                self.runner.progress.finished(entry, seconds, outcome, plan[done:])
+                outcome, _ = self.finish(entry, process)
+                self.runner.progress.finished(entry, seconds, outcome, len(plan) - done)
                 if not written:
                     return plan[done:]
             return []
         finally:
             run.stop(process.process)
+
+    def written(self, entry, process):
+        """Its row: the process goes on with other shapes."""
+        path = self.path_of(entry)
+        return run.read(path) if path.exists() else super().written(entry, process)
 
     def show(self, points):
         """What the families come to, and the worst shapes."""
@@ -95,7 +91,6 @@ def sweep_main(arguments):
     parser = ladder.make_parser(__doc__)
     parser.set_defaults(passes=1)
     options = parser.parse_args(arguments)
-    run.check_destination(options.out)
     if options.sizes is None or options.track != "v":
         raise UsageError("name the shapes of the v track: --sizes aligned:1,any:1")
     options.sizes = options.sizes.lower().replace(" ", "")

@@ -84,8 +84,8 @@ class SweepHouse(House):
 
     PROGRAM = ("-m", "bench.sweep")
 
-    def usual(self, more):
-        return ("--out", str(self.out), "--rounds", "3", "--sizes", "any:1:5", "--steps", "18")
+    def usual(self):
+        return ("--rounds", "3", "--sizes", "any:1:5", "--steps", "18")
 
 
 def test_sweep(folder):

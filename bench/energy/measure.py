@@ -72,17 +72,16 @@ class Parts:
         self.options, self.parts = options, parts
         self.json = Path(folder) / "row.json"
         self.runner = run.Runner()
-        self.file = run.File(options, self.runner.progress.note)
+        self.file = run.File(options)
         self.pace, self.failed = None, False
 
     def command_of(self, entry, protocol):
         """The command line of a part. Paced ones take as long as the whole, which comes first."""
         os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
-        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol}
-        own.update({"--device": self.options.device, "--json": self.json})
-        own["--rounds"] = self.options.rounds if protocol == entry.task.protocol else None
-        asked = run.problem_words(self.options, entry.task.shape)
-        return run.words_of(entry.path, {**asked, **own})
+        rounds = self.options.rounds if protocol == entry.task.protocol else None
+        own = {"kernel": self.parts[entry.label][0], "protocol": protocol, "rounds": rounds}
+        own.update(device=self.options.device, json=self.json)
+        return run.command_of(entry, self.options, **own)
 
     def start(self, entry):
         """Starts a part."""
@@ -120,12 +119,13 @@ class Parts:
         """Has ncu count one launch of a part, whose energy then means nothing: a row of its own."""
         chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
         try:
-            launches = counters.under_ncu(ncu, chosen, METRICS, command, self.options.timeout)
+            command = [*counters.profiler(ncu, chosen, METRICS), *command]
+            launches = counters.launches_under(run.Process(command, self.options.timeout))
             found = {name: counters.number(launches[-1][1].get(name, "")) for name in METRICS}
             if None in found.values():
                 raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
             row = {"step": entry.name, "counters": found, "ncu": counters.version_of(ncu)}
-            row["context"] = self.file.first["context"]
+            row["context"] = self.file.rows[0][1]["context"]
             self.file.append(self.named(entry, row), entry.task)
         except Failed as error:
             found = f"not counted: {error}"
@@ -147,8 +147,9 @@ def energy_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
     run.check_destination(options.out)
-    program = (options.build or [results.ROOT / "build"])[-1] / "energy" / "parts"
-    task = Task("v", "sustained", shapes.of_options(options, "v"), ((NAME, program),))
+    program = options.build / "energy" / "parts"
+    shape = shapes.of_sizes(options.sizes, "v")["v"][0]
+    task = Task("v", "sustained", shape, ((NAME, program),))
     try:
         ncu = counters.find_ncu(options.ncu)
     except CannotRun:
