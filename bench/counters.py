@@ -72,31 +72,27 @@ def number(text):
 def launches_of(output):
     """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns). 'void
     gemm<3>(CUtensorMap_st, int)' is called gemm."""
-    rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
-    while rows and "Kernel Name" not in rows[0]:
-        del rows[0]
-    if not rows:
+    table = csv.DictReader(line for line in output.splitlines() if line.startswith('"'))
+    launches = [row for row in table if row.get("Kernel Name")]  # a row of units has none
+    if not launches:
         raise Failed("ncu reported no kernel")
-    launches = [  # below the header is a row of units
-        dict(zip(rows[0], row)) for row in rows[2:] if len(row) == len(rows[0])
-    ]
-    names = (columns["Kernel Name"].removeprefix("void ") for columns in launches)
+    names = (row["Kernel Name"].removeprefix("void ") for row in launches)
     return list(zip((re.split(r"[<(]", name)[0].strip() for name in names), launches))
 
 
 def counters_of(launches, of_cublas):
     """The counters of the last launch of a kernel of cuBLAS, or of the rung's own, plain gemm."""
-    found = []
+    found = None
     for kernel, columns in launches:
         own, named = kernel in RUNG_KERNELS, any(part in kernel for part in CUBLAS_KERNELS)
         if (named and not own) if of_cublas else own:
-            found.append((kernel, columns))
+            counters = {name: number(columns.get(name) or "") for name in METRICS}
+            found = {"kernel": kernel, "counters": counters}
     if not found:
         whose = "cuBLAS's" if of_cublas else "its"
         raise Failed(f"ncu reported no launch of {whose} kernel")
-    kernel, columns = found[-1]
-    counters = {name: number(columns.get(name, "")) for name in METRICS}
-    return {"kernel": kernel, "counters": {n: v for n, v in counters.items() if v is not None}}
+    found["counters"] = {name: one for name, one in counters.items() if one is not None}
+    return found
 
 
 def profiler(ncu, kernels, metrics):

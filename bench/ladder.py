@@ -28,7 +28,7 @@ import shlex
 import sys
 import tempfile
 import textwrap
-from itertools import compress, product
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -279,61 +279,39 @@ def outcome_of(row):
 # --- the tables ---------------------------------------------------------------------------------
 
 
-def columns_of(ladder):
-    """{head: a function from the name of a program or a contender to its text, None for nothing}"""
-    measure = ladder.measure
+def cells_of(ladder, name):
+    """{head: the text of a program or a contender in that column, or nothing}"""
+    measure, rate = ladder.measure, ladder.rate(name)
 
     def ratio(to):
-        def text(name):
-            found = None if name in CONTENDERS else ladder.ratio(name, to)
-            return "1" if name == to else found and found.to(3)
-
-        return text
+        found = name not in CONTENDERS and ladder.ratio(name, to)
+        return "1" if name == to else found and found.to(3)
 
     def reading(key, form, scale=1):
-        def text(name):
-            value = ladder.reading(name, key)
-            return None if value is None else form.format(value * scale)
+        value = ladder.reading(name, key)
+        return value is not None and form.format(value * scale)
 
-        return text
-
-    def rate(name):
-        found = ladder.rate(name)
-        return found and found.to(1)
-
-    def call(name):
-        microseconds = 1e6 * median(ladder.seconds(name) or [0])
-        return f"{microseconds:.2f} µs" if ladder.protocol == "call" else None
-
-    def count(of):
-        def text(name):
-            counted = name in ladder.rows and ladder.first(name).get("emulator")
-            return of(**counted) if counted else None
-
-        return text
-
-    def megabytes(key):
-        return count(lambda counts, **_: f"{counts[key] / 1e6:.2f} MB")
-
-    def conflicts(shared_memory_accesses, **_):
-        return str(sum(site["extra_wavefronts"] for site in shared_memory_accesses))
-
-    return {
-        f"{measure.unit} (p10 to p90)": rate,
+    microseconds = 1e6 * median(ladder.seconds(name) or [0])
+    cells = {
+        f"{measure.unit} (p10 to p90)": rate and rate.to(1),
         f"of {measure.other_name} (p10 to p90)": ratio(measure.other),
         "of cuBLASLt (p10 to p90)": ratio("cublaslt"),
         "early launch over usual, time": ratio(EARLY),
-        "a call": call,
+        "a call": ladder.protocol == "call" and f"{microseconds:.2f} µs",
         "before": reading("before_seconds", "{:.4f} s"),
         measure.share.split("_")[0]: reading("share", "{:.1f} %", 100),
         "clock": reading("ghz", "{:.3f} GHz"),
         "power": reading("watts", "{:.0f} W"),
         "energy": reading("joules", "{:.3g} J"),
-        "wgmma and mma": count(lambda counts, **_: str(counts["wgmmas"] + counts["mmas"])),
-        "TMA read": megabytes("tma_read_bytes"),
-        "TMA written": megabytes("tma_written_bytes"),
-        "bank conflicts": count(conflicts),
     }
+    if ladder.gpu is None:
+        emulator = ladder.first(name)["emulator"]
+        counts, accesses = emulator["counts"], emulator["shared_memory_accesses"]
+        cells["wgmma and mma"] = str(counts["wgmmas"] + counts["mmas"])
+        cells["TMA read"] = f"{counts['tma_read_bytes'] / 1e6:.2f} MB"
+        cells["TMA written"] = f"{counts['tma_written_bytes'] / 1e6:.2f} MB"
+        cells["bank conflicts"] = str(sum(site["extra_wavefronts"] for site in accesses))
+    return cells
 
 
 def words_of(ladder, name):
@@ -353,22 +331,19 @@ def words_of(ladder, name):
 def table(ladder):
     """The rows of a ladder's table, the head first: programs, and those that they are compared
     with. A column with nothing in it is left out."""
-    columns, compared = columns_of(ladder), (ladder.measure.other, *ladder.measure.besides)
+    compared = (ladder.measure.other, *ladder.measure.besides)
     names = [*ladder.names, *(name for name in compared if name in ladder.contenders)]
-    cells = {
-        name: [text(name) for text in columns.values()]
-        for name in names[:]
-        if name not in ladder.failed
-    }
-    kept = [any(column) for column in zip(*cells.values())]
-    rows = [["rung", "idea", *compress(columns, kept)]]
+    cells = {name: cells_of(ladder, name) for name in names if name not in ladder.failed}
+    filled = dict.fromkeys(head for one in cells.values() for head in one if one[head])
+    heads = [head for head in next(iter(cells.values()), ()) if head in filled]
+    rows = [["rung", "idea", *heads]]
     for name in names:
         if name in ladder.failed:
             rows.append([name, f"FAILED: {ladder.failed[name]}"])
             continue
         title = CONTENDERS[name].name if name in CONTENDERS else name
-        texts = (text or "-" for text in cells[name])
-        rows.append([title, words_of(ladder, name), *compress(texts, kept)])
+        texts = (cells[name][head] or "-" for head in heads)
+        rows.append([title, words_of(ladder, name), *texts])
     return rows
 
 

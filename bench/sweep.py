@@ -28,44 +28,44 @@ from bench.run import UsageError
 WORST = 10  # shapes that are printed
 
 
+class Shapes(run.Process):
+    """A process over many shapes: what `path` names is the row of the one that it is at."""
+
+    def has_ended(self):
+        """Whether it has, or is done with that shape."""
+        return self.path.exists() or super().has_ended()
+
+
 class Sweep(ladder.Ladders):
     """One rung at all shapes."""
 
-    def measure(self, plan):
-        """Takes all shapes; what is finished stays also after a Ctrl-C."""
-        try:
-            while plan and not self.runner.interrupted:
-                plan = self.run_process(plan)
-        finally:
-            self.runner.progress.close(self.runner.interrupted)
+    plan = process = None
 
-    def run_process(self, plan):
-        """One process over the shapes that are left, up to the first that fails: those after it."""
-        runs = self.folder / "runs"
-        lines = ["\t".join(self.command_of(entry)[1:]) + "\n" for entry in plan]
-        runs.write_text("".join(lines), encoding="utf-8")
-        process = run.Process([str(plan[0].path), "--runs", str(runs)], self.options.timeout)
+    def measure(self, plan):
+        """Runs all of them."""
+        self.plan = plan
         try:
-            for done, entry in enumerate(plan, 1):
-                self.runner.progress.running([entry], len(plan) - done)
-                path = self.path_of(entry)
-                while not (path.exists() or process.has_ended() or self.runner.interrupted):
-                    time.sleep(run.POLL_SECONDS)
-                if self.runner.interrupted:
-                    break
-                seconds, process.began, written = process.seconds(), time.monotonic(), path.exists()
-                outcome, _ = self.finish(entry, process)
-                self.runner.progress.finished(entry, seconds, outcome, len(plan) - done)
-                if not written:
-                    return plan[done:]
-            return []
+            super().measure(plan)
         finally:
-            run.stop(process.process)
+            if self.process:
+                run.stop(self.process.process)
+
+    def start(self, entry):
+        """The process that takes this shape: the one of the shape before, unless that failed."""
+        if self.process is None:
+            runs, left = self.folder / "runs", self.plan[self.plan.index(entry) :]
+            lines = ["\t".join(self.command_of(one)[1:]) + "\n" for one in left]
+            runs.write_text("".join(lines), encoding="utf-8")
+            self.process = Shapes([str(entry.path), "--runs", str(runs)], self.options.timeout)
+        self.process.path, self.process.began = self.path_of(entry), time.monotonic()
+        return self.process
 
     def written(self, entry, process):
         """Its row: the process goes on with other shapes."""
-        path = self.path_of(entry)
-        return run.read(path) if path.exists() else super().written(entry, process)
+        if process.path.exists():
+            return run.read(process.path)
+        self.process = None  # it has ended
+        return super().written(entry, process)
 
     def show(self, points):
         """What the families come to, and the worst shapes."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -20,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 from tools.fake_rungs import SIZE, House, close, holds, require, run, run_cases, same, tests_in
 
-from bench import ladder, results
+from bench import ladder
 from bench import run as running
 
 FLOP = 2 * SIZE**3
@@ -225,21 +224,14 @@ def test_not_taken(folder):
 def test_nothing(folder):
     """Without a result no file is written, and it is said why; 77 of the first rung of a single
     track ends the ladder, and where one track cannot run another may."""
-    cannot = {"exit": 77, "stderr": "v01: no GPU found"}
-    small = {"exit": 2, "stderr": "m=256 is too small"}
-    for index, (status, said, calls, rungs) in enumerate(
-        (
-            (77, "\nv01: no GPU found\n", 1, {"v01": cannot, "v02": {}}),
-            (1, "m=256 is too small", 1, {"v01": small}),
-            (1, "v01: no GPU found", 2, {"v01": cannot, "a02": cannot}),
-        )
-    ):
-        house = House(Path(folder) / str(index), **rungs)
-        words = ("--track", "all") if "a02" in rungs else ()
-        holds(house.ladder(*words, status=status).stderr, said)
-        same((len(house.calls()), house.out.exists()), (calls, False))
+    house = House(folder, v01={"exit": 2, "stderr": "m=256 is too small"})
+    holds(house.ladder(status=1).stderr, "m=256 is too small")
+    house.add("v01", {"exit": 77, "stderr": "v01: no GPU found"})
+    house.add("v02", {})
+    holds(house.ladder(status=77).stderr, "\nv01: no GPU found\n")
+    same((house.calls(), house.out.exists()), (["v01", "v01"], False))
     house.add("a02", {})
-    house.ladder(*words, status=1)
+    house.ladder("--steps", "v01,a02", status=1)
     same(house.result().measured, ["a02"])
 
 
@@ -247,15 +239,13 @@ def test_busy(folder):
     """Beside another process nothing is recorded, unless it is allowed, and said; one that comes
     later is named."""
     told = "WARNING: other processes used the GPU: 4711 python3"
-    refusal = "the GPU is in use by 4711 python3: nothing is measured; --share-gpu"
-    for index, (since, options, status, said) in enumerate(
-        ((0, (), 1, refusal), (0, ("--share-gpu",), 0, told), (1, (), 0, told))
-    ):
-        house = House(Path(folder) / str(index))
-        house.add("v01", {"other_processes": ["4711 python3"], "since": since})
-        result = house.ladder(*options, status=status)
-        holds(result.stdout + result.stderr, said)
-        same((len(house.calls()), len(house.lines())), (1, 0) if status else (3, 3))
+    house = House(folder, v01={"other_processes": ["4711 python3"]})
+    said = house.ladder(status=1).stderr
+    holds(said, "the GPU is in use by 4711 python3: nothing is measured; --share-gpu")
+    same((len(house.calls()), house.lines()), (1, []))
+    holds(house.ladder("--share-gpu").stdout, told)
+    house.add("v01", {"other_processes": ["4711 python3"], "since": 5})
+    holds(house.ladder().stdout, told)
 
 
 def test_interrupted(folder):
@@ -296,39 +286,32 @@ def test_bad_usage(folder):
 def test_unwritable(folder):
     """What cannot be written is one line, and an exit status that says so."""
     house = House(folder, v01={})
-    limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
+    limited = ["bash", "-c", 'ulimit -f 2; exec "$@" >/dev/null', "-"]
     result = run(*limited, *house.command("--rounds", "30", "--heuristics", "0"))
-    same(result.returncode, 1)
-    holds(result.stdout, "File too large")
-    require("Traceback" not in result.stdout, result.stdout)
+    same((result.returncode, "File too large" in result.stderr), (1, True))
     house.out.unlink()
-    compare = [sys.executable, "-m", "bench.compare", house.out, house.out]
-    record = [sys.executable, "-m", "bench.record", "--list"]
-    for command in (house.command("--passes", "1"), compare, record):
-        with open("/dev/full", "w") as full:
-            result = subprocess.run(
-                command, check=False, stdout=full, stderr=-1, text=True, timeout=60
-            )
+    commands = [house.command("--passes", "1")]
+    for program, *words in (("compare", house.out, house.out), ("record", "--list")):
+        commands.append([sys.executable, "-m", f"bench.{program}", *words])
+    for command in commands:
+        result = run("bash", "-c", 'exec "$@" >/dev/full', "-", *command)
         require(result.returncode in (1, running.OUTPUT_LOST), f"{command}: {result.returncode}")
-        said = result.stderr.splitlines()[-1]
-        require("Traceback" not in result.stderr and "No space left" in said, result.stderr)
+        require("Traceback" not in result.stderr and "No space left" in result.stderr, result)
     same(len(house.lines()), 1)  # it was written all the same
 
 
 def test_places(folder):
-    """Rows go to a folder of the GPU: what is recorded in place of what is there, one's own to a
-    new file."""
-    gpu = {"name": "NVIDIA H200", "card": "f16415c7"}
-    old = Path(folder) / "nvidia-h200" / "a-test.f16415c7.jsonl"
-    old.parent.mkdir()
-    old.touch()
-    for record, there in ((None, "results/nvidia-h200"), ("a-test.{card}", "nvidia-h200")):
-        options = Namespace(out=None, record=record, build=Path(folder))
-        with mock.patch.object(running, "RESULTS", Path(folder)):
-            found = running.File(options).place(gpu)
-        same((found.parent, found.exists()), (Path(folder) / there, False))
-        same(found == old, bool(record))
-    same(results.slug(None), "emulator")
+    """What is recorded takes the place of what is there, in a folder of the GPU; one's own goes to
+    a new file."""
+    gpu, there = {"name": "NVIDIA H200", "card": "f16415c7"}, Path(folder) / "nvidia-h200"
+    there.mkdir()
+    (there / "a-test.f16415c7.jsonl").touch()
+    options = Namespace(out=None, record="a-test.{card}", build=Path(folder))
+    with mock.patch.object(running, "RESULTS", Path(folder)):
+        found = running.File(options).place(gpu)
+    same((found, found.exists()), (there / "a-test.f16415c7.jsonl", False))
+    options.record = None
+    same(running.File(options).place(None).parent, Path(folder) / "results" / "emulator")
 
 
 def test_emulated(folder):
@@ -357,24 +340,19 @@ def test_emulated(folder):
 def test_progress(_):
     """The time left is what as many took before; a bar is one line, and a log has a line of each
     run."""
-    programs = (("v01", "v01"), ("v02", "v02"))
-    plan = ladder.make_plan([running.Task("v", "burst", {"m": 8}, programs)], 2)
-    stream = io.StringIO()
-    stream.isatty = lambda: True
-    with mock.patch.object(running.time, "monotonic", iter((100, 130, 130, 200)).__next__):
-        bar, log = running.Progress(stream), running.Progress(io.StringIO())
-        same((bar.began, log.began), (100, 130))
-        bar.running(plan[:1], 3)
-    require("left" not in stream.getvalue() and "] 0/4 pass 1, v01" in stream.getvalue(), "at once")
-    bar.began, log.began = 0, 0
-    with mock.patch.object(running.time, "monotonic", lambda: 10):
-        for one in (bar, log):
-            one.finished(plan[0], 10, "fine", 3)
-            one.running(plan[1:2], 2)
-            one.close()
-    holds(stream.getvalue(), f"[{'#' * 7}{'.' * 23}] 1/4 pass 1, v02, 0:00:30 left\r")
-    require("\n" not in stream.getvalue(), "a bar is one line")
-    same(log.stream.getvalue(), "pass 1, v01: fine (10.0 s, 0:00:30 left)\n")
+    plan = ladder.make_plan([running.Task("v", "burst", {"m": 8}, (("v01", ""), ("v02", "")))], 2)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    for stream, wanted in (
+        (terminal, f"\r\033[K[{'#' * 7}{'.' * 23}] 1/4 pass 1, v02, 0:00:30 left\r\033[K"),
+        (io.StringIO(), "pass 1, v01: fine (10.0 s, 0:00:30 left)\n"),
+    ):
+        with mock.patch.object(running.time, "monotonic", iter((100, 110, 110)).__next__):
+            shown = running.Progress(stream)
+            shown.finished(plan[0], 10, "fine", 3)
+            shown.running(plan[1:2], 2)
+            shown.close()
+        same(stream.getvalue(), wanted)
 
 
 if __name__ == "__main__":
