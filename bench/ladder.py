@@ -169,13 +169,10 @@ def in_short(options, tasks, plan):
     programs = len({name for task in tasks for name, _ in task.programs})
     titles = ", ".join(dict.fromkeys(task.title for task in tasks))
     ladders = textwrap.shorten(titles, 80, placeholder=" ...")
-    how = f", {options.passes} passes" if options.passes > 1 else ""
-    aside = f", {options.jobs} at a time" if options.jobs > 1 else ""
     on = "the emulator" if options.emulate else "the GPU"
     seconds = sum(SECONDS.get(entry.task.protocol, SECONDS_EMULATED) for entry in plan)
     time = run.clock(seconds / options.jobs)
-    what = f"{programs} programs on {on} ({ladders}){how}: {len(plan)} processes{aside}"
-    return f"{what}, about {time}"
+    return f"{programs} programs on {on} ({ladders}): {len(plan)} processes, about {time}"
 
 
 # --- the runs -----------------------------------------------------------------------------------
@@ -239,8 +236,6 @@ class Ladders:
             if isinstance(error, CannotRun) and alone and not self.file.rows:
                 raise
             self.file.fail(entry, "failed", str(error))
-            if self.runner.progress.terminal:  # a log has a line of each run
-                self.runner.progress.note(f"{entry.label} FAILED: {error}")
             return f"FAILED: {error}", True
         if "heuristics" in row:
             self.algorithms.setdefault(entry.task, row["heuristics"]["winner"]["algorithm"])
@@ -413,7 +408,6 @@ def ladder_main(arguments):
 
 def measure(options, tasks, kind):
     """Runs the ladders, or says what --dry-run would run; returns the exit status."""
-    run.check_destination(options.out)
     plan, said = make_plan(tasks, options.passes), sys.stdout if options.dry_run else sys.stderr
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order in which nvidia-smi counts
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:

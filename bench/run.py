@@ -289,7 +289,9 @@ class Runner:
         finally:
             for one in running.values():
                 stop(one.process)
-            self.progress.close(self.interrupted)
+            if self.interrupted:
+                self.progress.note("interrupted: what is finished is kept")
+            self.progress.close()
 
 
 def clock(seconds):
@@ -322,22 +324,19 @@ class Progress:
             self.write(f"{self.CLEAR}[{bar:.<{self.WIDTH}}] {self.done}/{total} {names}{left}")
 
     def finished(self, entry, seconds, outcome, remaining):
-        """Counts a run, and logs it where there is no bar."""
+        """Counts a run; a line of it, on a terminal only if it failed."""
         self.done += 1
-        if not self.terminal:
-            left = self.time_left(remaining)
-            self.write(f"{entry.label}: {outcome} ({seconds:.1f} s{left})\n")
+        if not self.terminal or outcome.startswith("FAILED"):
+            self.note(f"{entry.label}: {outcome} ({seconds:.1f} s{self.time_left(remaining)})")
 
     def note(self, text):
         """A whole line, in place of the bar if there is one."""
-        self.write(f"{self.CLEAR if self.terminal else ''}{text}\n")
+        self.close()
+        self.write(f"{text}\n")
 
-    def close(self, interrupted=False):
+    def close(self):
         """Takes the bar away."""
-        if interrupted:
-            self.note("interrupted: what is finished is kept")
-        elif self.terminal:
-            self.write(self.CLEAR)
+        self.write(self.CLEAR if self.terminal else "")
 
     def write(self, text):
         self.stream.write(text)
@@ -388,14 +387,6 @@ def add_options(add, on_gpu=True):
     if on_gpu:
         add("--device", type=index, default=0, metavar="I")
         add("--share-gpu", action="store_true", help="measure even beside another process")
-
-
-def check_destination(out):
-    """Refuses a file that could not be written, before anything is run."""
-    if out and (out.is_dir() or not out.parent.is_dir()):
-        raise UsageError(f"--out: {out} names no file in a directory that exists")
-    if out and not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise UsageError(f"--out: {out} is not writable")
 
 
 def command_of(entry, options, **more):

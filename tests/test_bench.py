@@ -63,7 +63,7 @@ def test_order(folder):
     lines = house.ladder("--dry-run").stdout.splitlines()
     same((len(lines), house.calls(), house.out.exists()), (10, [], False))
     holds(lines[0], "pass 1, v01: ", "--heuristics 64", f"--m {SIZE}")
-    said = "3 programs on the GPU (v 256x256x256 burst), 3 passes: 9 processes, about 0:00:11"
+    said = "3 programs on the GPU (v 256x256x256 burst): 9 processes, about 0:00:11"
     same((lines[-1], house.ladder().stderr.splitlines()[0]), (said, said))
     same(house.calls(), ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"])
     house.ladder("--steps", "3,v1", "--passes", "1")
@@ -274,7 +274,7 @@ def test_bad_usage(folder):
     house = House(folder, v01={}, t02={})
     words = "--size 0|--size -8|--size 8x|--size 99999999999|--size=|--m 256|--steps v02"
     words += "|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER|--steps x01"
-    words += f"|--build {folder}/nowhere|--out {folder}/nowhere/out.json|--out {folder}"
+    words += f"|--build {folder}/nowhere"
     words += f"|--protocol none|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1"
     words += "|--sizes 8x9|--sizes 8x9x7 --track t|--track a|--track b|--heuristics 65"
     house.refuses(*words.split("|"), "--heuristics -1", "--heuristics any", "--unknown")

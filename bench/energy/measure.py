@@ -146,7 +146,6 @@ class Parts:
 def energy_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    run.check_destination(options.out)
     program = options.build / "energy" / "parts"
     shape = shapes.of_sizes(options.sizes, "v")["v"][0]
     task = Task("v", "sustained", shape, ((NAME, program),))
