@@ -40,17 +40,15 @@ METRICS = (
 RUNG_KERNELS = ("gemm", "transpose", "add_one")  # the whole name
 CUBLAS_KERNELS = ("nvjet", "xmma", "cutlass", "gemm")  # a part of the name of every one
 PROTOCOL = "counters"  # in the rows
-INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it with --ncu"
+NOT_FOUND = "ncu was not found: install Nsight Compute, part of the CUDA Toolkit, or name it by --ncu"
 
 
 def find_ncu(named):
     """Where ncu is. UsageError if a named one isn't there, CannotRun if there is none."""
-    for program in [named] if named else ["ncu", "/usr/local/cuda/bin/ncu"]:
-        if shutil.which(program):
-            return shutil.which(program)
-    if named:
-        raise UsageError(f"--ncu: {named} is no program")
-    raise CannotRun(f"ncu was not found: {INSTALL}")
+    places = [named] if named else ["ncu", "/usr/local/cuda/bin/ncu"]
+    for found in filter(None, map(shutil.which, places)):
+        return found
+    raise UsageError(f"--ncu: {named} is no program") if named else CannotRun(NOT_FOUND)
 
 
 def known_metrics(ncu, timeout):

@@ -67,51 +67,47 @@ def make_parser(doc, emulate=False):
     parser.set_defaults(jobs=1)
     add("--passes", type=run.positive, default=5, help="times over the ladder (default 5)")
     add("--rounds", type=run.positive, default=4, help="rounds per process (default 4)")
-    add(
-        "--heuristics",
-        type=run.integer(0, 64, "all"),
-        default=64,
-        metavar="N",
-        help="time N of cuBLASLt's heuristics (default 64; 0: none; all: every configuration that it "
-        "can run) to find the best, which then runs beside every rung that multiplies",
-    )
+    what = "how many of cuBLASLt's heuristics to time (default 64; all: whatever it can run); the best "
+    what += "runs beside every rung that multiplies"
+    add("--heuristics", type=run.integer(0, 64, "all"), default=64, metavar="N", help=what)
     return parser
 
 
 def step_name(text):
     """'v07' for v07, v7 or 7; 'v06-each-sm' for the variant, with the same freedom; a rival's name
     as it is."""
-    match = re.fullmatch(rf"([{results.TRACKS}]?)([0-9]{{1,2}})(-[a-z0-9-]+)?", text.strip())
+    match = re.fullmatch(rf"([{results.TRACKS}]?)([0-9]{{1,2}})(-[a-z0-9-]+)?", text)
     if match:
         return f"{match[1] or 'v'}{int(match[2]):02}{match[3] or ''}"
-    if not results.NAME.fullmatch(text.strip()):
+    if not results.NAME.fullmatch(text):
         raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")
-    return text.strip()
+    return text
 
 
-def tracks_of(options):
-    """The tracks to run: those of --steps, or of --track."""
+def names_of(options):
+    """What is to run: what --steps names, or all rungs of --track; on a GPU but for a01 and t01."""
     if options.steps is not None:
-        return tuple(dict.fromkeys(step_name(step)[0] for step in options.steps.split(",")))
-    return tuple(results.TRACKS) if options.track == "all" else (options.track,)
+        return {step_name(text.strip()) for text in options.steps.split(",")}
+    tracks = results.TRACKS if options.track == "all" else options.track
+    apart = () if options.emulate else APART
+    return {name for name in rungs.today() if name[0] in tracks and name not in apart}
 
 
-def find_programs(options, tracks):
-    """What to run, lowest first and a variant after its rung: a list of (name, path). Without
-    --steps that is every rung of the tracks that is built, but for a01 and t01 on a GPU."""
-    kind, built = "emulated" if options.emulate else "steps", {}
+def find_programs(options):
+    """What to run, lowest first and a variant after its rung: a list of (name, path). Of rungs that
+    nothing names those that are built."""
+    kind, names, built = "emulated" if options.emulate else "steps", names_of(options), {}
     for folder in (options.build / part / kind for part in ("rivals", "variants", "")):
         found = (path for path in folder.glob("*") if path.is_file() and os.access(path, os.X_OK))
         built.update({path.name: path.resolve() for path in found})
-    if options.steps is not None:
-        names = {step_name(text) for text in options.steps.split(",")}
-        hint = "'make step N=...' builds a rung, 'make variants' all variants"
-    else:
-        apart = () if options.emulate else APART
-        names = {name for name in rungs.today() if name[0] in tracks and name not in apart}
-        names, hint = names & built.keys() or {"no rung"}, "run 'make ladder', or name --build DIR"
-    if missing := ", ".join(sorted(names - built.keys())):
-        raise UsageError(f"{missing}: not built in {options.build}/{kind} ({hint})")
+    missing = names - built.keys()
+    if options.steps is None and missing != names:
+        names, missing = names - missing, ()
+    if missing:
+        raise UsageError(
+            f"{', '.join(sorted(missing))}: not built in {options.build}/{kind}; 'make ladder' and "
+            "'make step N=...' build rungs, 'make variants' all variants"
+        )
     return [(name, built[name]) for name in sorted(names, key=results.name_order)]
 
 
@@ -139,7 +135,7 @@ def make_tasks(options, protocols):
     """Every ladder of --steps, or of all that is built, track by track; a protocol is run to its
     end before the next one begins."""
     alike = {}
-    for name, path in find_programs(options, tracks_of(options)):
+    for name, path in find_programs(options):
         alike.setdefault(searched_with(name), []).append((name, path))
     found = shapes_of(options, tuple(dict.fromkeys(track for track, *_ in alike)))
     return [
@@ -397,7 +393,7 @@ def ladder_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser(__doc__, "--emulate" in arguments).parse_args(arguments)
     if options.validate:
-        shapes_of(options, tracks_of(options))
+        shapes_of(options, sorted({name[0] for name in names_of(options)}))
         return 0
     protocols = BOTH if options.protocol == "both" else (options.protocol,)
     if options.emulate and options.protocol:

@@ -92,16 +92,12 @@ def test_moves(folder):
     said = house.ladder("--track", "t").stdout
     found = house.result()
     same((found.names, found.shape), (["t02", "t03"], (256, 256)))
-    close(found.ratio("t03").mid, 0.75)
-    close(found.ratio("t03", "second_opinion").mid, 3)
     close(found.rate("t03").high, 750 * (1 / 1.01 + 1) / 2)
     holds(said, "t03 faster than t02: yes (paired ratio 1.5000", "GB/s (p10 to p90)")
     holds(said, "cudaMemcpyAsync", "somebody", "37.5 %")
     require("TFLOPS" not in said and "cuBLAS" not in said, said)
     house.ladder("--steps", "t01")
     same(house.result().names, ["t01"])
-    plan = (*House.PROGRAM, "--build", folder, "--track", "t", "--dry-run")
-    holds(run(sys.executable, *plan).stdout, "--m 32768 --n 32768 --inputs")
 
 
 def test_one_file(folder):

@@ -10,7 +10,6 @@ import contextlib
 import importlib.util
 import io
 import os
-import signal
 import sys
 from pathlib import Path
 from unittest import mock
@@ -26,37 +25,38 @@ from tools.fake_rungs import holds, refused, require, run, run_cases, same, test
 from bench import record, rungs
 
 
-def test_endings(folder):
+def test_endings(_):
     """One that fails, or lacks what it runs, does not keep the next from running; where one cannot
-    run, no other is tried; a Ctrl-C reaches it, and it may write what it has."""
-    with mock.patch.dict(record.LACKING, rivals=True):
-        for texts, wanted, ran in (
-            ({"a": "exit(1)", "rivals": "exit(3)", "b": "exit(0)"}, 1, ["a", "b"]),
-            ({"rivals": "exit(3)", "b": "exit(0)"}, 0, ["b"]),
-            ({"a": "exit(77)", "b": "exit(0)"}, 77, ["a"]),
-        ):
-            begun = []
+    run, no other is tried."""
+    for statuses, wanted in (
+        ({"burst": 1, "rivals": 0, "a": 0}, (1, ["burst", "a"])),
+        ({"burst": 0, "rivals": 1, "a": 0}, (0, ["burst", "a"])),
+        ({"burst": 77, "a": 0}, (77, ["burst"])),
+    ):
+        ran = []
 
-            def command(one, *_, texts=texts, begun=begun):
-                begun.append(one.name)
-                return [sys.executable, "-c", texts[one.name]]
+        def execute(command, ran=ran, statuses=statuses):
+            ran.append(command[-1])
+            return statuses[ran[-1]]
 
-            runs = [record.Run(name, "a fake", ()) for name in texts]
-            patched = mock.patch.object(record.Run, "command", command)
-            with patched, contextlib.redirect_stdout(io.StringIO()):
-                same(record.record(runs), wanted)
-            same(begun, ran)
-    written = Path(folder, "written")
+        runs = record.chosen(",".join(statuses))
+        lacking = mock.patch.dict(record.LACKING, rivals=True)
+        patched, quiet = mock.patch.object(record, "execute", execute), io.StringIO()
+        with lacking, patched, contextlib.redirect_stdout(quiet):
+            same((record.record(runs), ran), wanted)
+
+
+def test_interrupted(folder):
+    """A Ctrl-C reaches the run, which may write what it has."""
     text = "import os, pathlib, signal, time\ntry:\n    os.kill(os.getppid(), signal.SIGINT)\n"
-    text += "    time.sleep(60)\n"
-    text += f"except KeyboardInterrupt:\n    pathlib.Path({str(written)!r}).touch()\n"
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        record.execute([sys.executable, "-c", text])
-    except KeyboardInterrupt:
-        require(written.exists(), "the interrupted run did not write")
-    else:
-        raise AssertionError("it was not interrupted")
+    text += "    time.sleep(60)\nexcept KeyboardInterrupt:\n    pathlib.Path('written').touch()\n"
+    with mock.patch.object(record, "ROOT", folder):
+        try:
+            record.execute([sys.executable, "-c", text])
+        except KeyboardInterrupt:
+            require(Path(folder, "written").exists(), "the interrupted run did not write")
+        else:
+            raise AssertionError("it was not interrupted")
 
 
 def test_names(_):
