@@ -40,7 +40,7 @@ METRICS = (
 RUNG_KERNELS = ("gemm", "transpose", "add_one")  # the whole name
 CUBLAS_KERNELS = ("nvjet", "xmma", "cutlass", "gemm")  # a part of the name of every one
 PROTOCOL = "counters"  # in the rows
-NOT_FOUND = "ncu was not found: install Nsight Compute, part of the CUDA Toolkit, or name it by --ncu"
+NOT_FOUND = "ncu was not found: install Nsight Compute, of the CUDA Toolkit, or name it by --ncu"
 
 
 def find_ncu(named):

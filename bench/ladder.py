@@ -67,8 +67,8 @@ def make_parser(doc, emulate=False):
     parser.set_defaults(jobs=1)
     add("--passes", type=run.positive, default=5, help="times over the ladder (default 5)")
     add("--rounds", type=run.positive, default=4, help="rounds per process (default 4)")
-    what = "how many of cuBLASLt's heuristics to time (default 64; all: whatever it can run); the best "
-    what += "runs beside every rung that multiplies"
+    what = "how many of cuBLASLt's heuristics to time (default 64; all: whatever it can run); the "
+    what += "best runs beside every rung that multiplies"
     add("--heuristics", type=run.integer(0, 64, "all"), default=64, metavar="N", help=what)
     return parser
 

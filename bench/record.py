@@ -73,7 +73,7 @@ def tried(track, of=None):
 
 
 class Run(NamedTuple):
-    """A file of results: its name, what is in it, and the program that writes it, with its options."""
+    """A file of results: its name, what is in it, and the program that writes it."""
 
     name: str
     what: str
@@ -112,8 +112,9 @@ t | the TMA track | burst --track t --sizes {OF_T}
 t01 | add one | burst --steps t01 --sizes {OF_T}
 {
     "".join(
-        f"{name}-{protocol} | {name}, beside cuBLASLt with sums and scales like its own | {protocol} "
-        f"--steps {name} --sizes {OF_MODELS if name in PER_TENSOR else IN_BLOCKS}" + chr(10)
+        f"{name}-{protocol} | {name}, beside cuBLASLt with sums and scales like its own | "
+        f"{protocol} --steps {name} --sizes {OF_MODELS if name in PER_TENSOR else IN_BLOCKS}"
+        + chr(10)
         for name in (*PER_TENSOR, "f03", *SCALED)
         for protocol in ("burst", "sustained")
     )

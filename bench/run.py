@@ -162,8 +162,8 @@ class File:
         self.rows, self.failures = [], []
 
     def add(self, row, entry):
-        """Appends a row. Failed unless it is what was asked, on the GPU of the first one. Stopped if
-        somebody else uses the GPU from the first row on, unless that is allowed."""
+        """Appends a row. Failed unless it is what was requested, on the GPU of the first one.
+        Stopped if from the first row on another process uses the GPU, unless that is allowed."""
         context, options = row["context"], self.options
         asked = {"step": entry.name, "protocol": entry.task.protocol, **entry.task.shape}
         asked.update(inputs=options.inputs, seed=options.seed)

@@ -22,7 +22,7 @@ arguments = sys.argv[1:]
 if arguments == ["--version"]:
     sys.exit(print("NVIDIA (R) Nsight Compute\nVersion 1.2.3"))
 if arguments == ["--query-metrics"]:
-    sys.exit(print("Device Fake\n", *(name + "    Counter    of something" for name in KNOWN), sep="\n"))
+    sys.exit(print("Device Fake\n", *(name + "    Counter    byte" for name in KNOWN), sep="\n"))
 place = arguments.index("--metrics")
 assert arguments[:3] == ["--clock-control", "none", "--print-units"], arguments
 metrics, command = arguments[place + 1].split(","), arguments[place + 2 :]

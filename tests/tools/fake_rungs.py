@@ -29,6 +29,7 @@ from bench import results
 # Without a protocol it is one on the emulator.
 FAKE = r"""
 import json, math, os, sys, time
+LIMITS = ("thermal", "sync_boost", "board", "low_utilization", "reliability")
 fake = BEHAVIOUR.get
 if sys.argv[1] == "--runs":
     print("runs", file=open(HERE + "/commands", "a"), flush=True)
@@ -68,9 +69,8 @@ def contender(factor, noise=0):
         return {"seconds": seconds, "before_seconds": 0.001 * (1 + call)}
     read = {"share": 0.5 * factor, "ghz": 1.5 + call / 10}
     if protocol == "sustained":
-        why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
-        read["clock_limits"] = {key: 0.5 * (key == "power") + 0.1 * call for key in why}
-        read.update(watts=650.0, joules=650.0)
+        limits = {"power": 0.5 + 0.1 * call, **dict.fromkeys(LIMITS, 0.1 * call)}
+        read.update(watts=650.0, joules=650.0, clock_limits=limits)
     return {"seconds": seconds, **read}
 
 timed = {"step": contender(fake("speed", 1.0), fake("noise", 0)), other: contender(1.0)}
@@ -89,8 +89,6 @@ row = {"step": NAME, "idea": fake("idea", "idea of " + NAME), "date": "2026-01-0
        "copies": 2, "digest": "0x%016x" % call, "timed": timed}
 if "other_processes" in BEHAVIOUR and call >= fake("since", 0):
     row["other_processes"] = fake("other_processes")
-if fake("kernel"):
-    row["kernel"] = fake("kernel")
 if "--heuristics" in options or "--algorithm" in options:
     timed["cublaslt"] = contender(fake("cublaslt", 1.25))
 if "--heuristics" in options:
@@ -101,8 +99,7 @@ if "--heuristics" in options:
     row["heuristics"] = {"asked": 64, "returned": 8 if searched == "all" else 64,
                          "winner": found[number], "timed": found}
     if searched == "all":
-        row["heuristics"].update(enumerated=1584, launched=1592, checked=8)
-        row["heuristics"].update({"cut": True} if fake("cut") else {})
+        row["heuristics"].update(enumerated=1584, launched=1592, checked=8, cut=fake("cut", False))
 if shape["m"] % fake("alone", 1):  # cuBLASLt takes no such shape
     row["timed"] = {"step": timed["step"]}
 if moves:
@@ -167,7 +164,7 @@ class House:
         return result
 
     def interrupted(self, calls, number, *more, rows=0):
-        """Starts it, and sends that signal when that many fake rungs were started and that many rows
+        """Starts it, and sends that signal when so many fake rungs were started and so many rows
         are kept: its result."""
         with subprocess.Popen(self.command(*more), stdout=PIPE, stderr=PIPE, text=True) as process:
             began = time.monotonic()

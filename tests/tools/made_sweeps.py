@@ -20,8 +20,8 @@ WINNER = "nvjet_sm90_tst_176x128_64x5_1x2_h_bz_TNN"
 
 
 def sweep(sizes, gpu=GPU, step="v18", better=1.0, lacks=0, date="2026-12-01T00:00:00Z"):
-    """Rows of the rung over these sizes: 0.9 to 1.1 of cuBLASLt's best, times `better`, from the first
-    shape of a word to the last. The last shapes are lacking."""
+    """Rows of the rung over these sizes: 0.9 to 1.1 of cuBLASLt's best, times `better`, from the
+    first shape of a word to the last. The last shapes are lacking."""
     rows = {}
     for word in sizes.split(","):
         found = shapes.of_word(word, "v")
