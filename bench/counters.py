@@ -15,15 +15,11 @@ interrupted.
 from __future__ import annotations
 
 import csv
-import math
 import re
 import shutil
-import sys
-import tempfile
-from pathlib import Path
 
 from bench import ladder, results, run
-from bench.run import CannotRun, Entry, Failed, Task, UsageError
+from bench.run import CannotRun, Failed, UsageError
 
 # Metrics that this version of ncu doesn't know for this GPU are left out.
 METRICS = (
@@ -44,76 +40,68 @@ METRICS = (
 RUNG_KERNELS = ("gemm", "transpose", "add_one")  # the whole name
 CUBLAS_KERNELS = ("nvjet", "xmma", "cutlass", "gemm")  # a part of the name of every one
 PROTOCOL = "counters"  # in the rows
-INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it with --ncu"
+NOT_FOUND = "ncu was not found: install Nsight Compute, of the CUDA Toolkit, or name it by --ncu"
 
 
 def find_ncu(named):
     """Where ncu is. UsageError if a named one isn't there, CannotRun if there is none."""
-    for program in [named] if named else ["ncu", "/usr/local/cuda/bin/ncu"]:
-        if shutil.which(program):
-            return shutil.which(program)
-    if named:
-        raise UsageError(f"--ncu: {named} is no program")
-    raise CannotRun(f"ncu was not found: {INSTALL}")
+    places = [named] if named else ["ncu", "/usr/local/cuda/bin/ncu"]
+    for found in filter(None, map(shutil.which, places)):
+        return found
+    raise UsageError(f"--ncu: {named} is no program") if named else CannotRun(NOT_FOUND)
 
 
 def known_metrics(ncu, timeout):
     """The METRICS that this ncu lists for this machine; all of them if it lists none."""
-    try:
-        status, output, _ = run.execute([ncu, "--query-metrics"], timeout)
-    except Failed:
-        return list(METRICS)
+    _, output, _ = run.execute([ncu, "--query-metrics"], timeout)
     listed = set(re.findall(r"^\s*([a-z0-9_]+__[a-z0-9_]+)", output, re.MULTILINE))
-    known = [name for name in METRICS if name.partition(".")[0] in listed]
-    return known if status == 0 and known else list(METRICS)
+    return [name for name in METRICS if name.partition(".")[0] in listed] or METRICS
 
 
 def number(text):
     """'1,234.5' as a number, or None for anything else."""
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:
+    plain = text.replace(",", "")
+    if not re.fullmatch(r"[0-9]+([.][0-9]+)?", plain):
         return None
-    if not math.isfinite(value):
-        return None
-    return int(value) if value == int(value) else value
+    value = float(plain)
+    return int(value) if value.is_integer() else value
 
 
 def launches_of(output):
     """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns). 'void
     gemm<3>(CUtensorMap_st, int)' is called gemm."""
-    rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
-    while rows and "Kernel Name" not in rows[0]:
-        del rows[0]
-    if not rows:
+    table = csv.DictReader(line for line in output.splitlines() if line.startswith('"'))
+    launches = [row for row in table if row.get("Kernel Name")]  # a row of units has none
+    if not launches:
         raise Failed("ncu reported no kernel")
-    launches = [  # below the header is a row of units
-        dict(zip(rows[0], row)) for row in rows[2:] if len(row) == len(rows[0])
-    ]
-    names = (columns["Kernel Name"].removeprefix("void ") for columns in launches)
+    names = (row["Kernel Name"].removeprefix("void ") for row in launches)
     return list(zip((re.split(r"[<(]", name)[0].strip() for name in names), launches))
 
 
 def counters_of(launches, of_cublas):
     """The counters of the last launch of a kernel of cuBLAS, or of the rung's own, plain gemm."""
-    found = []
+    found = None
     for kernel, columns in launches:
         own, named = kernel in RUNG_KERNELS, any(part in kernel for part in CUBLAS_KERNELS)
         if (named and not own) if of_cublas else own:
-            found.append((kernel, columns))
+            counters = {name: number(columns.get(name) or "") for name in METRICS}
+            found = {"kernel": kernel, "counters": counters}
     if not found:
         whose = "cuBLAS's" if of_cublas else "its"
         raise Failed(f"ncu reported no launch of {whose} kernel")
-    kernel, columns = found[-1]
-    counters = {name: number(columns.get(name, "")) for name in METRICS}
-    return {"kernel": kernel, "counters": {n: v for n, v in counters.items() if v is not None}}
+    found["counters"] = {name: one for name, one in counters.items() if one is not None}
+    return found
 
 
-def under_ncu(ncu, kernels, metrics, command, timeout):
-    """Every launch of a program that ncu reports, of the kernels that these options choose."""
-    profiler = [ncu, "--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
-    profiler += [*kernels, "--metrics", ",".join(metrics)]
-    status, output, errors = run.execute([*profiler, *command], timeout)
+def profiler(ncu, kernels, metrics):
+    """ncu, with the options that choose kernels and counters; a program's command line follows."""
+    how = ["--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
+    return [ncu, *how, *kernels, "--metrics", ",".join(metrics)]
+
+
+def launches_under(process):
+    """Every launch that ncu reports, once the process of it and a program has ended."""
+    status, output, errors = process.result()
     named = re.search(r"^==ERROR==.*", f"{output}\n{errors}", re.MULTILINE)
     why = named[0].strip() if named else run.complaint(output, errors)
     if status == run.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
@@ -123,56 +111,45 @@ def under_ncu(ncu, kernels, metrics, command, timeout):
     return launches_of(output)
 
 
+def version_of(ncu):
+    """The last line of `ncu --version`."""
+    return run.last_line(run.execute([ncu, "--version"], 60)[1])
+
+
 # --- the runs -----------------------------------------------------------------------------------
 
 
-def version_of(ncu):
-    """The last line of `ncu --version`, or an empty text."""
-    try:
-        _, output, _ = run.execute([ncu, "--version"], 60)
-    except Failed:
-        return ""
-    return run.last_line(output)
+class Counters(ladder.Ladders):
+    """Programs that each run once under ncu."""
 
+    def __init__(self, options, tasks, folder):
+        super().__init__(options, tasks, folder)
+        self.ncu = find_ncu(options.ncu)
+        self.metrics, self.version = known_metrics(self.ncu, options.timeout), version_of(self.ncu)
 
-def count(options, entry, path):
-    """Runs one program under ncu: its row, with the counts."""
-    pairs = run.problem_words(options, entry.task.shape)
-    pairs.update({"--protocol": "none", "--device": options.device, "--json": path})
-    kernels = ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}"]
-    command = run.words_of(entry.path, pairs)
-    launches = under_ncu(options.ncu, kernels, options.metrics, command, options.timeout)
-    row = {**run.read(path), **counters_of(launches, of_cublas=False)}
-    row["context"] |= {"protocol": PROTOCOL, "ncu": options.version}
-    if entry.task.track != results.MOVING:  # a plain copy is no kernel that could be counted
-        row["cublas"] = counters_of(launches, of_cublas=True)
-    return row
+    def command_of(self, entry):
+        """A program under ncu; it times nothing itself."""
+        options, path = self.options, self.path_of(entry)
+        kernels = ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}"]
+        asked = {"protocol": "none", "device": options.device, "json": path}
+        command = run.command_of(entry, options, **asked)
+        return [*profiler(self.ncu, kernels, self.metrics), *command]
 
+    def written(self, entry, process):
+        """The row of a program, with the counts."""
+        launches = launches_under(process)
+        row = run.read(self.path_of(entry))
+        row["context"] |= {"protocol": PROTOCOL, "ncu": self.version}
+        row.update(counters_of(launches, of_cublas=False))
+        if entry.task.track != results.MOVING:  # a plain copy is no kernel that could be counted
+            row["cublas"] = counters_of(launches, of_cublas=True)
+        return row
 
-def count_all(options, plan):
-    """All programs in turn; returns the exit status. CannotRun if the first one says so."""
-    log = run.Progress()
-    file = run.File(options, log.note)
-    try:
-        with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-            for entry in plan:
-                try:
-                    row = count(options, entry, Path(folder) / f"{entry.name}.json")
-                    file.add(row, entry)
-                    said = f"{len(row['counters'])} of {len(METRICS)} counters"
-                except Failed as error:
-                    if isinstance(error, CannotRun) and not file.rows:
-                        raise
-                    file.fail(entry, "failed", str(error))
-                    said = f"FAILED: {error}"
-                log.note(f"{entry.name}: {said}")
-    finally:
-        file.close()
-    if not file.rows:
-        print("counters: nothing was counted; nothing is written", file=sys.stderr)
-        return 1
-    print(f"recorded in {file.path}")
-    return 1 if file.failures else 0
+    def show(self, ladders):
+        """How many counters were read."""
+        for one in ladders:
+            for name in one.measured:
+                print(f"{name}: {len(one.first(name)['counters'])} of {len(METRICS)} counters")
 
 
 def counters_main(arguments):
@@ -181,22 +158,9 @@ def counters_main(arguments):
     run.add_options(parser.add_argument)
     usual = "default: ncu on PATH or in /usr/local/cuda/bin"
     parser.add_argument("--ncu", metavar="PROGRAM", help=usual)
-    parser.set_defaults(track="v", sizes=None, emulate=False)
+    parser.set_defaults(track="v", emulate=False, passes=1, jobs=1, dry_run=False)
     options = parser.parse_args(arguments)
-    run.check_destination(options.out)
-    tracks = run.tracks_of(options)
-    if results.MOVING in tracks and len(tracks) > 1:
-        raise UsageError("--steps: rungs of the t track move words; the others have other shapes")
-    programs = run.find_programs(options, tracks)
-    (shape,) = ladder.shapes_of(options, tracks[:1])[tracks[0]]
-    options.ncu = find_ncu(options.ncu)
-    options.metrics = known_metrics(options.ncu, options.timeout)
-    options.version = version_of(options.ncu)
-    plan = []
-    for name, path in programs:
-        task = Task(name[0], PROTOCOL, shape, ((name, path),))
-        plan.append(Entry(task, name, path, name))
-    return count_all(options, plan)
+    return ladder.measure(options, ladder.make_tasks(options, (PROTOCOL,)), Counters)
 
 
 if __name__ == "__main__":

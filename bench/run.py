@@ -17,10 +17,12 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from statistics import mean
 
-from bench import results, rungs
+from bench import results
 from bench.results import RESULTS, ROOT
 
 BAD_USAGE, CANNOT_RUN_HERE, OUTPUT_LOST, INTERRUPTED = 2, 77, 74, 130  # exit statuses
@@ -37,13 +39,9 @@ class UsageError(Exception):
 class Stopped(Exception):
     """Nothing more can be measured."""
 
-    status = 1
-
 
 class Failed(Exception):
     """One program failed, in these words; the others go on."""
-
-    status = 1
 
 
 class CannotRun(Failed):
@@ -59,17 +57,16 @@ class DoesNotTake(Failed):
 # --- one process --------------------------------------------------------------------------------
 
 
-def scratch():
-    """A temporary file for what a program prints; odd bytes in it are no reason to fail."""
-    return tempfile.TemporaryFile("w+", errors="replace")
+# For what a program prints; odd bytes in it are no reason to fail.
+temporary = partial(tempfile.TemporaryFile, "w+", errors="replace")
 
 
 class Process:
     """A program, from its start to what it printed."""
 
     def __init__(self, command, timeout):
-        self.began, self.timeout, self.late = time.monotonic(), timeout, False
-        self.output, self.errors = scratch(), scratch()
+        self.began, self.timeout = time.monotonic(), timeout
+        self.output, self.errors = temporary(), temporary()
         pipes = {"stdin": subprocess.DEVNULL, "stdout": self.output, "stderr": self.errors}
         self.process = subprocess.Popen(command, **pipes)
 
@@ -78,21 +75,20 @@ class Process:
         return time.monotonic() - self.began
 
     def has_ended(self):
-        """True once it has, or is to be ended since it takes too long."""
-        ended = self.process.poll() is not None
-        self.late = not ended and self.seconds() > self.timeout
-        return ended or self.late
+        """Whether it has, or is to be ended since it takes too long."""
+        return self.process.poll() is not None or self.seconds() > self.timeout
 
     def result(self):
-        """(exit status, stdout, stderr) of a program that has ended. Failed if it did not by
-        itself."""
-        stop(self.process)
-        with self.output, self.errors:
-            if self.late:
-                raise Failed(f"not finished after {self.timeout} s")
-            self.output.seek(0)
-            self.errors.seek(0)
-            return self.process.returncode, self.output.read(), self.errors.read()
+        """(exit status, stdout, stderr), once it has ended. Failed if it takes too long."""
+        try:
+            self.process.wait(max(0, self.timeout - self.seconds()))
+        except subprocess.TimeoutExpired:
+            raise Failed(f"not finished after {self.timeout} s") from None
+        finally:
+            stop(self.process)
+        self.output.seek(0)
+        self.errors.seek(0)
+        return self.process.returncode, self.output.read(), self.errors.read()
 
 
 def stop(process, seconds=STOP_SECONDS):
@@ -109,13 +105,7 @@ def stop(process, seconds=STOP_SECONDS):
 
 def execute(command, timeout):
     """Runs one program to its end: (exit status, stdout, stderr)."""
-    process = Process(command, timeout)
-    try:
-        while not process.has_ended():
-            time.sleep(POLL_SECONDS)
-        return process.result()
-    finally:
-        stop(process.process)
+    return Process(command, timeout).result()
 
 
 def last_line(text):
@@ -167,60 +157,48 @@ class File:
     is there, or to a new file in build/results/<gpu>: what the first row says of the GPU
     decides."""
 
-    def __init__(self, options, note):
-        self.options, self.note = options, note
-        self.path = self.first = None
-        self.rows, self.failures, self.seen = [], [], set()
+    def __init__(self, options):
+        self.options, self.path = options, None
+        self.rows, self.failures = [], []
 
     def add(self, row, entry):
-        """Appends a row. Failed unless it is what was asked, on the GPU of the first one."""
+        """Appends a row. Failed unless it is what was requested, on the GPU of the first one.
+        Stopped if from the first row on another process uses the GPU, unless that is allowed."""
         context, options = row["context"], self.options
         asked = {"step": entry.name, "protocol": entry.task.protocol, **entry.task.shape}
         asked.update(inputs=options.inputs, seed=options.seed)
         found = {**context["problem"], "step": row["step"], "protocol": context["protocol"]}
-        found = {key: found.get(key) for key in asked}
-        if found != asked:
+        if not asked.items() <= found.items():
             raise Failed(f"it ran {found}, not {asked}")
         for key in ("gpu", "commit"):
-            if self.first and context[key] != self.first["context"][key]:
+            if self.rows and context[key] != self.rows[0][1]["context"][key]:
                 raise Failed(f"its {key} is not that of the first program")
-        self.warn(row.get("other_processes", ()))
-        self.first = self.first or row
-        self.append(row, entry.task)
-
-    def warn(self, others):
-        """Says who else uses the GPU. Stopped if somebody did from the first row on, unasked."""
-        new = [one for one in others if one not in self.seen]
-        self.seen.update(new)
-        if new and self.first is None and not self.options.share_gpu:
+        others = ", ".join(row.get("other_processes", ()))
+        if others and not self.rows and not options.share_gpu:
             raise Stopped(
-                f"the GPU is in use by {', '.join(new)}: nothing is measured; --share-gpu measures "
-                "anyway, and records that"
+                f"the GPU is in use by {others}: nothing is measured; --share-gpu measures anyway, "
+                "and records that"
             )
-        for one in new:
-            self.note(f"WARNING: {one} uses the GPU too")
+        self.append(row, entry.task)
 
     def fail(self, entry, ends, why):
         """Notes that a program has no result: it "failed", or "refused" the shape."""
-        self.failures.append((entry, {"step": entry.name, ends: why}))
+        self.failures.append((entry.task, {"step": entry.name, ends: why}))
 
     def close(self):
-        """Appends the failures, with the context of a row at the same shape, or of one of their
-        track."""
-        for entry, row in self.failures:
-            of_track = [one["context"] for task, one in self.rows if task.track == entry.task.track]
-            for context in sorted(of_track, key=entry.fits)[-1:]:
-                problem = {**context["problem"], **entry.task.shape}
-                own = {"protocol": entry.task.protocol, "problem": problem}
-                self.append({**row, "context": {**context, **own}}, entry.task)
+        """Appends the failures, with the context of their track's first row at their shape."""
+        contexts = {task.track: row["context"] for task, row in reversed(self.rows)}
+        for task, row in self.failures:
+            if context := contexts.get(task.track):
+                problem = {**context["problem"], **task.shape}
+                context = {**context, "protocol": task.protocol, "problem": problem}
+                self.append({**row, "context": context}, task)
 
     def append(self, row, task):
         """Writes it, without the algorithms of cuBLASLt that lost."""
-        found = row.get("heuristics")
-        if found:
+        if found := row.get("heuristics"):
             row = {**row, "heuristics": {key: found[key] for key in found if key != "timed"}}
-        if self.path is None:
-            self.path = self.place(row["context"]["gpu"])
+        self.path = self.path or self.place(row["context"]["gpu"])
         results.append(self.path, row)
         self.rows.append((task, row))
 
@@ -235,8 +213,7 @@ class File:
             path.unlink(missing_ok=True)
             return path
         date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        build = (options.build or [ROOT / "build"])[0]
-        return build / "results" / results.slug(gpu) / f"{date}.jsonl"
+        return options.build / "results" / results.slug(gpu) / f"{date}.jsonl"
 
     def runs(self):
         """What was measured: of each task a run, of each context if it has several."""
@@ -276,18 +253,13 @@ class Entry:
     label: str  # in the log
     index: int = 0  # of the pass
 
-    def fits(self, context):
-        """Whether a row of this context is at the shape and by the protocol of the entry."""
-        shape = self.task.shape.items() <= context["problem"].items()
-        return shape and context["protocol"] == self.task.protocol
-
 
 class Runner:
     """Runs a plan. From now on a Ctrl-C or SIGTERM ends it between two rows, also where SIGINT was
     ignored at the start."""
 
     def __init__(self, jobs=1):
-        self.jobs, self.progress, self.interrupted = jobs, Progress(jobs), False
+        self.jobs, self.progress, self.interrupted = jobs, Progress(), False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self.interrupt)
 
@@ -305,14 +277,14 @@ class Runner:
                 while waiting and len(running) < self.jobs:
                     entry = waiting.pop(0)
                     running[entry] = start(entry)
-                    self.progress.running(list(running), waiting)
+                    self.progress.running(running, len(waiting))
                 for entry in [entry for entry, one in running.items() if one.has_ended()]:
                     one = running.pop(entry)
                     seconds = one.seconds()
                     outcome, useless = finish(entry, one)
                     same = (entry.task, entry.name) if useless else None
                     waiting = [other for other in waiting if (other.task, other.name) != same]
-                    self.progress.finished(entry, seconds, outcome, [*running, *waiting])
+                    self.progress.finished(entry, seconds, outcome, len(running) + len(waiting))
                 time.sleep(POLL_SECONDS)
         finally:
             for one in running.values():
@@ -323,60 +295,48 @@ class Runner:
 
 
 def clock(seconds):
-    """'1:05', or '2:01:05' from an hour on."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    """'0:01:05'"""
+    return str(timedelta(seconds=int(seconds)))
 
 
 class Progress:
     """How far a plan has come: a bar on a terminal, lines in a log."""
 
-    WIDTH = 30
+    WIDTH, CLEAR = 30, "\r\033[K"
 
-    def __init__(self, jobs=1, stream=None):
-        self.jobs, self.done = jobs, 0
+    def __init__(self, stream=None):
+        self.began, self.done = time.monotonic(), 0
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()
-        self.last = {}  # seconds that the latest run of a program took: by its task and name
-
-    def expected(self, entry):
-        """What a run takes: what its program took last in that task; or else what others in it did,
-        or any."""
-        of_task = [seconds for (task, _), seconds in self.last.items() if task is entry.task]
-        known = self.last.get((entry.task, entry.name))
-        return known or mean(of_task or self.last.values() or [0])
 
     def time_left(self, remaining):
-        """', 3:20 left', or nothing while nothing is known."""
-        left = sum(map(self.expected, remaining)) / self.jobs
-        return f", {clock(left)} left" if self.last else ""
+        """', 0:03:20 left', if the others take as long as those before them."""
+        each = (time.monotonic() - self.began) / max(1, self.done)
+        return f", {clock(each * remaining)} left" if self.done else ""
 
     def running(self, now, waiting):
         """Shows what runs now."""
         if self.terminal:
-            total = self.done + len(now) + len(waiting)
+            total = self.done + len(now) + waiting
             bar = "#" * (self.WIDTH * self.done // total)
             names = "; ".join(entry.label for entry in now)
-            left = self.time_left([*now, *waiting])
-            self.write(f"\r\033[K[{bar:.<{self.WIDTH}}] {self.done}/{total} {names}{left}")
+            left = self.time_left(len(now) + waiting)
+            self.write(f"{self.CLEAR}[{bar:.<{self.WIDTH}}] {self.done}/{total} {names}{left}")
 
     def finished(self, entry, seconds, outcome, remaining):
-        """Counts a run, and logs it where there is no bar."""
+        """Counts a run; a line of it, on a terminal only if it failed."""
         self.done += 1
-        self.last[entry.task, entry.name] = seconds
-        if not self.terminal:
-            left = self.time_left(remaining)
-            self.write(f"{entry.label}: {outcome} ({seconds:.1f} s{left})\n")
+        if not self.terminal or outcome.startswith("FAILED"):
+            self.note(f"{entry.label}: {outcome} ({seconds:.1f} s{self.time_left(remaining)})")
 
     def note(self, text):
-        """A whole line, above the bar if there is one."""
+        """A whole line, in place of the bar if there is one."""
         self.close()
         self.write(f"{text}\n")
 
     def close(self):
         """Takes the bar away."""
-        self.write("\r\033[K" if self.terminal else "")
+        self.write(self.CLEAR if self.terminal else "")
 
     def write(self, text):
         self.stream.write(text)
@@ -386,75 +346,21 @@ class Progress:
 # --- the command line ---------------------------------------------------------------------------
 
 
-def integer(least, most, what, *, words=()):
+def integer(least, most, *words):
     """An argparse type: an integer from `least` to `most`, or one of these words."""
 
     def read(text):
         if text in words:
             return text
         if not re.fullmatch(r"[0-9]{1,20}", text) or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"'{text}' is {what}")
+            known = " or ".join([f"an integer from {least} to {most}", *words])
+            raise argparse.ArgumentTypeError(f"'{text}' is not {known}")
         return int(text)
 
     return read
 
 
-positive = integer(1, 2**31 - 1, "not an integer from 1 to 2147483647")
-unsigned64 = integer(0, 2**64 - 1, "not an integer from 0 to 2^64 - 1")
-index = integer(0, 2**31 - 1, "not an index from 0 upwards")
-
-
-def step_name(text):
-    """'v07' for v07, v7 or 7; 'v06-each-sm' for the variant, with the same freedom; a rival's name
-    as it is."""
-    text = text.strip()
-    if results.NAME.fullmatch(text) and results.is_rival(text):
-        return text
-    match = re.fullmatch(rf"([{results.TRACKS}]?)([0-9]{{1,2}})(-[a-z0-9-]+)?", text)
-    if not match:
-        raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")
-    return f"{match[1] or 'v'}{int(match[2]):02}{match[3] or ''}"
-
-
-def tracks_of(options):
-    """The tracks to run: those of --steps, or of --track."""
-    if options.steps is not None:
-        return tuple(dict.fromkeys(step_name(step)[0] for step in options.steps.split(",")))
-    return tuple(results.TRACKS) if options.track == "all" else (options.track,)
-
-
-def sources():
-    """The names of all programs that can be built: what was built of a file that is gone does not
-    run."""
-    bench = ROOT / "bench"
-    others = [*(bench / "variants").glob("*.patch"), *(bench / "rivals").glob("[vatf]-*.cu")]
-    return {*rungs.today(), *(path.stem for path in others)}
-
-
-def find_programs(options, tracks, folder="steps"):
-    """What to run, lowest first and a variant after its rung: a list of (name, path), of several
-    build directories from the first that has it. Without --steps that is all of the tracks that is
-    built."""
-    known, built = sources(), {}
-    folders = [build / folder for build in options.build or [ROOT / "build"]]
-    for one in folders:
-        if not one.is_dir():
-            raise UsageError(f"no built rung in {one}: run 'make ladder', or name --build DIR")
-        for path in one.glob("[vatf]*"):
-            if path.name in known and path.is_file() and os.access(path, os.X_OK):
-                built.setdefault(path.name, path.resolve())
-    names = {name for name in built if name[0] in tracks}
-    if options.steps is not None:
-        names = {step_name(text) for text in options.steps.split(",")}
-    places, missing = ", ".join(map(str, folders)), sorted(names - built.keys())
-    if not names:
-        raise UsageError(f"no built rung in {places}: run 'make ladder', or name --build DIR")
-    if missing:
-        raise UsageError(
-            f"{', '.join(missing)}: not built in {places} ('make step N=...' builds a rung, "
-            "'make variants' all variants)"
-        )
-    return [(name, built[name]) for name in sorted(names, key=results.name_order)]
+index, positive = integer(0, 2**31 - 1), integer(1, 2**31 - 1)
 
 
 def parser(doc):
@@ -466,18 +372,14 @@ def parser(doc):
 def add_options(add, on_gpu=True):
     """The options that every program has whose rows are kept; names are those of a rung's program
     wherever both have them."""
-    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all that is built)")
-    add(
-        "--build",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        help="where the programs are; may be repeated (default: build)",
+    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all rungs that are built)")
+    add("--build", metavar="DIR", type=Path, default=ROOT / "build", help="default: build")
+    what = (
+        "shapes, with commas between: 8192, 4096x14336x4096 (t track: 4096x16384), squares, models"
     )
-    for name in ("--size", "--m", "--n", "--k"):
-        add(name, type=positive, metavar="N", help="m = n = k = N" if name == "--size" else None)
+    add("--sizes", "--size", metavar="LIST", help=what)
     add("--inputs", choices=("normal", "uniform", "integers", "bits"), default="normal")
-    add("--seed", type=unsigned64, default=1)
+    add("--seed", type=integer(0, 2**64 - 1), default=1)
     add("--timeout", type=positive, default=600, metavar="S", help="seconds per process")
     where = "default: a new one in build/results/<gpu>"
     add("--out", metavar="FILE", type=Path, help=f"append the rows to it ({where})")
@@ -487,24 +389,11 @@ def add_options(add, on_gpu=True):
         add("--share-gpu", action="store_true", help="measure even beside another process")
 
 
-def check_destination(out):
-    """Refuses a file that could not be written, before anything is run."""
-    if out and (out.is_dir() or not out.parent.is_dir()):
-        raise UsageError(f"--out: {out} names no file in a directory that exists")
-    if out and not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise UsageError(f"--out: {out} is not writable")
-
-
-def words_of(program, pairs):
-    """A command line of options and their values; None is no value, and the option is left out."""
-    given = [pair for pair in pairs.items() if pair[1] is not None]
-    return [str(program)] + [str(word) for pair in given for word in pair]
-
-
-def problem_words(options, shape):
-    """The options that say what to compute, and on what."""
-    shape = {f"--{name}": value for name, value in shape.items()}
-    return {**shape, "--inputs": options.inputs, "--seed": options.seed}
+def command_of(entry, options, **more):
+    """A process's command line: what to compute, and more options but for those that are None."""
+    pairs = {**entry.task.shape, "inputs": options.inputs, "seed": options.seed, **more}
+    given = ((f"--{name}", str(value)) for name, value in pairs.items() if value is not None)
+    return [str(entry.path), *chain(*given)]
 
 
 def run_as(name, main):

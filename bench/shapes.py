@@ -144,7 +144,11 @@ def of_word(word, track):
 
 
 def of_sizes(sizes, tracks):
-    """{track: its shapes, each once, as {'m': ..., ...}}. UsageError for a word that means none."""
+    """{track: its shapes, each once, as {'m': ..., ...}}; of None the usual one. UsageError for a
+    word that means none."""
+    if sizes is None:
+        usual = {track: str(MOVED_SIZE if track == MOVING else SIZE) for track in tracks}
+        return {track: of_sizes(usual[track], (track,))[track] for track in tracks}
     words = [word.strip() for word in sizes.lower().split(",")]
     for word in words:
         if not any(of_word(word, track) for track in tracks):
@@ -154,18 +158,6 @@ def of_sizes(sizes, tracks):
         shapes = dict.fromkeys(shape for word in words for shape in of_word(word, track))
         found[track] = [dict(zip(measure_of_track(track).dimensions, shape)) for shape in shapes]
     return found
-
-
-def of_options(options, track):
-    """The one shape that --size, or --m, --n and --k say, or the usual one of the track; on the
-    emulator what is not said is left to the rung."""
-    names = measure_of_track(track).dimensions
-    if options.k is not None and "k" not in names:
-        raise UsageError(f"--k {options.k}: the t track moves a matrix of m x n; there is no k")
-    usual = SIZE if "k" in names else MOVED_SIZE
-    usual = None if getattr(options, "emulate", False) else usual
-    found = {name: getattr(options, name) or options.size or usual for name in names}
-    return {name: size for name, size in found.items() if size}
 
 
 def shape_text(numbers):

@@ -19,10 +19,7 @@ interrupted.
 
 from __future__ import annotations
 
-import tempfile
 import time
-from functools import partial
-from pathlib import Path
 from statistics import geometric_mean
 
 from bench import ladder, run, rungs, shapes
@@ -31,45 +28,44 @@ from bench.run import UsageError
 WORST = 10  # shapes that are printed
 
 
+class Shapes(run.Process):
+    """A process over many shapes: what `path` names is the row of the one that it is at."""
+
+    def has_ended(self):
+        """Whether it has, or is done with that shape."""
+        return self.path.exists() or super().has_ended()
+
+
 class Sweep(ladder.Ladders):
     """One rung at all shapes."""
 
-    def measure(self, plan):
-        """Takes all shapes; what is finished stays also after a Ctrl-C."""
-        with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-            try:
-                while plan and not self.runner.interrupted:
-                    plan = self.run_process(plan, Path(folder))
-            finally:
-                self.runner.progress.close()
-                self.file.close()
+    plan = process = None
 
-    def run_process(self, plan, folder):
-        """One process over the shapes that are left, up to the first that fails: those after it."""
-        paths = [folder / f"{len(plan) - place}.json" for place in range(len(plan))]
-        commands = [ladder.command_of(self.options, *one) for one in zip(plan, paths)]
-        lines = ["\t".join(command[1:]) + "\n" for command in commands]
-        runs = folder / "runs"
-        runs.write_text("".join(lines), encoding="utf-8")
-        process = run.Process([str(plan[0].path), "--runs", str(runs)], self.options.timeout)
+    def measure(self, plan):
+        """Runs all of them."""
+        self.plan = plan
         try:
-            for done, (entry, path) in enumerate(zip(plan, paths), 1):
-                self.runner.progress.running([entry], plan[done:])
-                while not (path.exists() or process.has_ended() or self.runner.interrupted):
-                    time.sleep(run.POLL_SECONDS)
-                if self.runner.interrupted:
-                    break
-                seconds, process.began, written = process.seconds(), time.monotonic(), path.exists()
-                ended = partial(run.row_of, entry.name, process, path)
-                outcome, _ = self.finish(
-                    entry, partial(run.read, path) if written else ended, seconds
-                )
-                self.runner.progress.finished(entry, seconds, outcome, plan[done:])
-                if not written:
-                    return plan[done:]
-            return []
+            super().measure(plan)
         finally:
-            run.stop(process.process)
+            if self.process:
+                run.stop(self.process.process)
+
+    def start(self, entry):
+        """The process that takes this shape: the one of the shape before, unless that failed."""
+        if self.process is None:
+            runs, left = self.folder / "runs", self.plan[self.plan.index(entry) :]
+            lines = ["\t".join(self.command_of(one)[1:]) + "\n" for one in left]
+            runs.write_text("".join(lines), encoding="utf-8")
+            self.process = Shapes([str(entry.path), "--runs", str(runs)], self.options.timeout)
+        self.process.path, self.process.began = self.path_of(entry), time.monotonic()
+        return self.process
+
+    def written(self, entry, process):
+        """Its row: the process goes on with other shapes."""
+        if process.path.exists():
+            return run.read(process.path)
+        self.process = None  # it has ended
+        return super().written(entry, process)
 
     def show(self, points):
         """What the families come to, and the worst shapes."""
@@ -95,7 +91,6 @@ def sweep_main(arguments):
     parser = ladder.make_parser(__doc__)
     parser.set_defaults(passes=1)
     options = parser.parse_args(arguments)
-    run.check_destination(options.out)
     if options.sizes is None or options.track != "v":
         raise UsageError("name the shapes of the v track: --sizes aligned:1,any:1")
     options.sizes = options.sizes.lower().replace(" ", "")

@@ -137,7 +137,6 @@ step N=7 EMULATE=1 ARGS='--policy lazy'|^$work/plan/emulated/v07 --policy lazy\$
 step N=7|^$work/plan/steps/v07 *\$|with a GPU and nvcc, make step takes the GPU
 step N=7 GPU_DEVICES=|^$work/plan/emulated/v07 *\$|without a GPU, make step takes the emulator
 step N=7 NVCC=|^$work/plan/emulated/v07 *\$|without nvcc, make step takes the emulator
-ladder EMULATE=1| -m bench.ladder --emulate|make ladder EMULATE=1 checks the rungs on the emulator
 ladder EMULATE=0| -m bench.ladder |make ladder EMULATE=0 times them
 ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'|bench.ladder  *--track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2\$|TRACK, SIZES and PROTOCOL reach the ladder
 ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both|bench.ladder --emulate --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *\$|TRACK and SIZES reach the emulated ladder
@@ -240,12 +239,9 @@ no-python was not found: install Python 3.9|plots PYTHON=no-python
 no-gcc was not found: install gcc|step N=7 CC=no-gcc
 no-g\+\+ is not g\+\+ 12 or later.*install g\+\+|step N=7 CXX=no-g++
 /bin/false is not g\+\+ 12 or later|ladder CXX=/bin/false
-sizes: 'abc' is no shape|ladder SIZES=abc
 sizes: 'abc' is no shape|ladder EMULATE=0 SIZES=abc $with_gpu
 shapes for a GPU|ladder SIZES=squares
-track: .*'x'|ladder TRACK=x
 track: .*'x'|ladder EMULATE=0 TRACK=x $with_gpu
-protocol: .*'foo'|ladder PROTOCOL=foo
 protocol: .*'foo'|ladder EMULATE=0 PROTOCOL=foo $without_gpu
 passes: '0'|ladder EMULATE=0 ARGS=--passes=0 $with_gpu
 /dev/null/x cannot be written.*BUILD=|step N=7 BUILD=/dev/null/x

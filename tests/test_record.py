@@ -10,9 +10,7 @@ import contextlib
 import importlib.util
 import io
 import os
-import re
 import sys
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -22,118 +20,85 @@ RECORD = (sys.executable, "-m", "bench.record")
 import above_cublas
 import test_choice
 
-from tools.fake_rungs import holds, require, run, run_cases, same
+from tools.fake_rungs import holds, refused, require, run, run_cases, same, tests_in
 
 from bench import record, rungs
 
 
-class Fake(record.Run):
-    """A run of a small program, whose text its options are."""
+def test_endings(_):
+    """One that fails, or lacks what it runs, does not keep the next from running; where one cannot
+    run, no other is tried."""
+    for statuses, wanted in (
+        ({"burst": 1, "rivals": 0, "a": 0}, (1, ["burst", "a"])),
+        ({"burst": 0, "rivals": 1, "a": 0}, (0, ["burst", "a"])),
+        ({"burst": 77, "a": 0}, (77, ["burst"])),
+    ):
+        ran = []
 
-    def command(self, device=0, card=False):
-        return [sys.executable, "-c", self.options, str(device)]
+        def execute(command, ran=ran, statuses=statuses):
+            ran.append(command[-1])
+            return statuses[ran[-1]]
 
-
-def ends_with(name, status):
-    return Fake(name, "a fake", f"raise SystemExit({status})")
-
-
-def outcome(runs, deadline=None, device=0):
-    """{name: how it ended}, and nothing is printed."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        return record.record(runs, deadline, device)
-
-
-def options_of(run):
-    """{option: value} of a run; one given twice has its last value."""
-    words = run.options.split()
-    return dict(zip(words[::2], words[1::2]))
+        runs = record.chosen(",".join(statuses))
+        lacking = mock.patch.dict(record.LACKING, rivals=True)
+        patched, quiet = mock.patch.object(record, "execute", execute), io.StringIO()
+        with lacking, patched, contextlib.redirect_stdout(quiet):
+            same((record.record(runs), ran), wanted)
 
 
-def endings(_folder):
-    """One that fails, or lacks what it runs, does not keep the next from running; where the first
-    cannot run, no other is tried; all are on the GPU that is named."""
-    runs = [ends_with("a", 1), Fake("c", "a fake", missing="make c"), ends_with("b", 0)]
-    same(outcome(runs), {"a": "exit 1", "c": "left out: make c", "b": "recorded"})
-    same(outcome([ends_with("a", 77), ends_with("b", 0)]), {"a": "cannot run here"})
-    runs = [Fake("a", "a fake", "import sys; sys.exit(int(sys.argv[1]))")]
-    same(outcome(runs, device=3), {"a": "exit 3"})
-    first, last = record.RUNS[0], record.RUNS[-1]
-    same(first.command(2, card=True)[-4:], ["--device", "2", "--record", "burst.{card}"])
-    same(last.command(2)[-2:], ["--record", "counts"])
-    require("--device" not in last.command(2), "the emulator has no device")
+def test_interrupted(folder):
+    """A Ctrl-C reaches the run, which may write what it has."""
+    text = "import os, pathlib, signal, time\ntry:\n    os.kill(os.getppid(), signal.SIGINT)\n"
+    text += "    time.sleep(60)\nexcept KeyboardInterrupt:\n    pathlib.Path('written').touch()\n"
+    with mock.patch.object(record, "ROOT", folder):
+        try:
+            record.execute([sys.executable, "-c", text])
+        except KeyboardInterrupt:
+            require(Path(folder, "written").exists(), "the interrupted run did not write")
+        else:
+            raise AssertionError("it was not interrupted")
 
 
-def deadline(folder):
-    """At the deadline a run is interrupted, may write what it has, and the next is not begun."""
-    begun, written = Path(folder, "begun"), Path(folder, "written")
-    text = (
-        "import time, pathlib\n"
-        f"try:\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
-        f"except KeyboardInterrupt:\n    pathlib.Path({str(written)!r}).write_text('half')\n"
-    )
-    stop = record.stop
-
-    def stop_once_begun(program, seconds):  # on a loaded machine that may be after the deadline
-        while not begun.exists() and program.poll() is None:
-            time.sleep(0.01)
-        stop(program, seconds)
-
-    runs = [Fake("slow", "a fake", text), ends_with("next", 0)]
-    with mock.patch.object(record, "stop", stop_once_begun):
-        ended = outcome(runs, record.SECONDS_TO_END + 2)
-    same(ended, {"slow": "no time left", "next": "no time left"})
-    require(written.exists(), "the interrupted run did not write")
-
-
-def names(_folder):
-    """Names that are none are refused, with those that there are; all options are listed."""
-    bad = run(*RECORD, "--only", "burst,nothing")
-    same(bad.returncode, 2)
-    holds(bad.stderr, "'nothing'", "energy")
+def test_names(_):
+    """Names that are none are refused, with those that there are; the commands are listed."""
+    refused("'nothing'; there are burst, ", record.chosen, "burst,nothing")
     listed = run(*RECORD, "--list", "--only", "energy,burst").stdout.splitlines()
     same([line.split()[0] for line in listed[::2]], ["burst", "energy"])
     same({*record.RUNS} - {*record.chosen(None)}, {*record.chosen("judged")})
+    first, last = record.RUNS[0], record.RUNS[-1]
+    same(first.command(2, card=True)[-4:], ["--device", "2", "--record", "burst.{card}"])
+    require("--device" not in last.command(2), "the emulator has no device")
 
 
-def programs(folder):
-    """All programs that are named can be built: rungs, variants that have a patch, and rivals; and
-    ladders have five passes. A sweep is of the last rung, and the seed that judges is of its
-    own."""
-    names = {*rungs.find(), *record.RIVALS, *record.RIVALS_OF_FP8}
-    patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
-    there = Path(folder)
-    for kind in ("steps", "emulated"):
-        (there / kind).mkdir()
-        for name in names | patches:
-            (there / kind / name).touch(0o755)
+def test_programs(folder):
+    """All programs that are named can be built: rungs, variants that have a patch, and rivals. A
+    sweep is of the last rung, and the seed that judges is of its own."""
+    for name in {*rungs.find(), *record.PATCHES, *record.RIVALS, *record.RIVALS_OF_FP8}:
+        for kind in ("steps", "emulated"):
+            path = Path(folder, "variants" if "-" in name else "", kind, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(0o755)
     for one in record.RUNS:
-        wanted = set(options_of(one).get("--steps", "").split(",")) - {""}
-        require(wanted <= names | patches, f"{one.name}: {sorted(wanted - names - patches)}")
-        require(importlib.util.find_spec(one.program), f"{one.name}: {one.program}")
-        if one.program == "bench.ladder" and one.name != "counts":
-            same((one.name, options_of(one)["--passes"]), (one.name, "5"))
-        if one.program in ("bench.ladder", "bench.sweep"):
-            words = re.sub(r"--build \S+", "", one.options).split()
-            planned = run(sys.executable, "-m", one.program, *words, "--dry-run", "--build", there)
+        module, *options = one.words
+        require(importlib.util.find_spec(module), f"{one.name}: {module}")
+        if module in ("bench.ladder", "bench.sweep"):
+            planned = run(sys.executable, "-m", module, *options, "--dry-run", "--build", folder)
             require(planned.returncode == 0, f"{one.name}: {planned.stderr}")
-        if one.program == "bench.sweep":
-            holds(planned.stdout, f"pass 1, {record.UPPER[-3:]}: {there}/steps/")
-            same(
-                (one.name, f":{above_cublas.JUDGES}" in one.options),
-                (one.name, one.name == "judged"),
+        if module == "bench.sweep":
+            holds(
+                planned.stdout, f"pass 1, {max(record.of_v('v', 'w').split(','))}: {folder}/steps/"
             )
+            judges = f":{above_cublas.JUDGES}" in options[-1]
+            same((one.name, judges), (one.name, one.name == "judged"))
 
 
-def choices(_folder):
-    """v18 beside each of its kernels, where the model was fitted and where it was not. The last
-    rung is among those that the pages compare, and all from v12 to it."""
+def test_choices(_):
+    """v18 beside each of its kernels, where the model was fitted and where it was not."""
     same(set(record.CHOICES.split(",")), {"v18", *test_choice.variants().values()})
     same(set(record.FITTED.split(",")), set(test_choice.FITTED))
     require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")
-    same(record.UPPER.split(","), [name for name in rungs.find() if "v12" <= name < "w"])
 
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(run_cases("record", (endings, deadline, names, programs, choices)))
+    sys.exit(run_cases("record", tests_in(globals())))

@@ -70,21 +70,21 @@ class Parts:
     def __init__(self, options, parts, folder):
         self.options, self.parts, self.json = options, parts, Path(folder) / "row.json"
         self.runner = run.Runner()
-        self.file = run.File(options, self.runner.progress.note)
+        self.file = run.File(options)
         self.pace, self.failed = None, False
 
-    def command_of(self, entry, protocol, rounds=None):
+    def command_of(self, entry, protocol):
         """The command line of a part. Paced ones take as long as the whole, which comes first."""
         os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
-        own = {"--kernel": self.parts[entry.label][0], "--protocol": protocol, "--rounds": rounds}
-        own |= {"--device": self.options.device, "--json": self.json}
-        asked = run.problem_words(self.options, entry.task.shape)
-        return run.words_of(entry.path, {**asked, **own})
+        rounds = self.options.rounds if protocol == entry.task.protocol else None
+        own = {"kernel": self.parts[entry.label][0], "protocol": protocol, "rounds": rounds}
+        own.update(device=self.options.device, json=self.json)
+        return run.command_of(entry, self.options, **own)
 
     def start(self, entry):
         """Starts a part."""
         self.json.unlink(missing_ok=True)
-        command = self.command_of(entry, entry.task.protocol, self.options.rounds)
+        command = self.command_of(entry, entry.task.protocol)
         return run.Process(command, self.options.timeout)
 
     def finish(self, entry, process):
@@ -115,13 +115,15 @@ class Parts:
         """Has ncu count one launch of a part, whose energy then means nothing: another row."""
         chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
         try:
-            launches = counters.under_ncu(ncu, chosen, METRICS, command, self.options.timeout)
+            command = [*counters.profiler(ncu, chosen, METRICS), *command]
+            launches = counters.launches_under(run.Process(command, self.options.timeout))
             found = {name: counters.number(launches[-1][1].get(name, "")) for name in METRICS}
             if None in found.values():
                 raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
             row = {"step": entry.name, "counters": found, "ncu": counters.version_of(ncu)}
+            row["context"] = self.file.rows[0][1]["context"]
             row |= {"part": entry.label, "what": self.parts[entry.label][1]}
-            self.file.append({**row, "context": self.file.first["context"]}, entry.task)
+            self.file.append(row, entry.task)
         except Failed as error:
             found = f"not counted: {error}"
         self.runner.progress.note(f"ncu: {entry.label}: {found}")
@@ -141,9 +143,9 @@ class Parts:
 def energy_main(arguments):
     """The whole program; returns its exit status."""
     options = options_of(arguments)
-    run.check_destination(options.out)
-    program = (options.build or [results.ROOT / "build"])[-1] / "energy" / "parts"
-    task = Task("v", "sustained", shapes.of_options(options, "v"), ((NAME, program),))
+    program = options.build / "energy" / "parts"
+    shape = shapes.of_sizes(options.sizes, "v")["v"][0]
+    task = Task("v", "sustained", shape, ((NAME, program),))
     try:
         ncu = counters.find_ncu(options.ncu)
     except CannotRun:

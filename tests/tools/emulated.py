@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
-from exercises.planted_bugs import KINDS, SEVERAL_TILES
+from exercises.planted_bugs import KINDS, SEVERAL_TILES, source_of  # noqa: F401 (found here)
 
 FIXED_POLICIES = ("eager", "lazy")
 NOTHING = ""  # what a run finds that ends well

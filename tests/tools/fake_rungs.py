@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SIZE = 256
@@ -27,15 +28,14 @@ from bench import results
 # A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
 # Without a protocol it is one on the emulator.
 FAKE = r"""
-import json, os, sys, time
+import json, math, os, sys, time
+LIMITS = ("thermal", "sync_boost", "board", "low_utilization", "reliability")
 fake = BEHAVIOUR.get
-if sys.argv[1:2] == ["--runs"]:
-    with open(os.path.join(HERE, "commands"), "a") as log:
-        log.write("runs\n")
+if sys.argv[1] == "--runs":
+    print("runs", file=open(HERE + "/commands", "a"), flush=True)
     for line in open(sys.argv[2]):
         words = [sys.argv[0], *line.rstrip("\n").split("\t")]
-        status = os.spawnv(os.P_WAIT, words[0], words)
-        if status:
+        if status := os.spawnv(os.P_WAIT, words[0], words):
             sys.exit(status)
     sys.exit()
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
@@ -51,19 +51,16 @@ print(fake("stdout", ""), end="", flush=True)
 print(fake("stderr", ""), file=sys.stderr)
 if fake("crash"):
     os.abort()
-if fake("exit"):
-    sys.exit(fake("exit"))
 if call == fake("wrong_in_call"):
-    sys.exit(print("WRONG      exact: 1 of 4 differ") or 1)
+    print("WRONG      exact: 1 of 4 differ")
+if fake("exit") or call == fake("wrong_in_call"):
+    sys.exit(fake("exit", 1))
 protocol, rounds = options.get("--protocol"), int(options.get("--rounds", 0))
 moves, of_fp8 = NAME.startswith("t"), NAME.startswith("f")
 other = "cublaslt_block_scales" if fake("block_scales") else "cublaslt_accurate"
 other = "device_copy" if moves else other if of_fp8 else "cublas"
 shape = {key: int(options.get("--" + key, 256)) for key in ("mn" if moves else "mnk")}
-assert not moves or "--k" not in options, options
-flop = 8 if moves else 2  # or bytes
-for size in shape.values():
-    flop *= size
+flop = (8 if moves else 2) * math.prod(shape.values())  # or bytes
 
 def contender(factor, noise=0):
     seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor * (1 + noise * (i % 3))
@@ -72,14 +69,11 @@ def contender(factor, noise=0):
         return {"seconds": seconds, "before_seconds": 0.001 * (1 + call)}
     read = {"share": 0.5 * factor, "ghz": 1.5 + call / 10}
     if protocol == "sustained":
-        why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
-        read["clock_limits"] = {key: 0.5 * (key == "power") + 0.1 * call for key in why}
-        read.update(watts=650.0, joules=650.0)
+        limits = {"power": 0.5 + 0.1 * call, **dict.fromkeys(LIMITS, 0.1 * call)}
+        read.update(watts=650.0, joules=650.0, clock_limits=limits)
     return {"seconds": seconds, **read}
 
 timed = {"step": contender(fake("speed", 1.0), fake("noise", 0)), other: contender(1.0)}
-if fake("fp16_sums"):
-    timed["cublas_fp16_sums"] = contender(2.0)
 if other == "cublaslt_accurate":
     timed["cublaslt_fast"] = contender(1.1)
 if fake("early"):
@@ -95,10 +89,6 @@ row = {"step": NAME, "idea": fake("idea", "idea of " + NAME), "date": "2026-01-0
        "copies": 2, "digest": "0x%016x" % call, "timed": timed}
 if "other_processes" in BEHAVIOUR and call >= fake("since", 0):
     row["other_processes"] = fake("other_processes")
-if fake("kernel"):
-    row["kernel"] = fake("kernel")
-if protocol == "burst":
-    row["gated"] = True
 if "--heuristics" in options or "--algorithm" in options:
     timed["cublaslt"] = contender(fake("cublaslt", 1.25))
 if "--heuristics" in options:
@@ -109,8 +99,7 @@ if "--heuristics" in options:
     row["heuristics"] = {"asked": 64, "returned": 8 if searched == "all" else 64,
                          "winner": found[number], "timed": found}
     if searched == "all":
-        row["heuristics"].update(enumerated=1584, launched=1592, checked=8)
-        row["heuristics"].update({"cut": True} if fake("cut") else {})
+        row["heuristics"].update(enumerated=1584, launched=1592, checked=8, cut=fake("cut", False))
 if shape["m"] % fake("alone", 1):  # cuBLASLt takes no such shape
     row["timed"] = {"step": timed["step"]}
 if moves:
@@ -144,26 +133,27 @@ class House:
 
     def __init__(self, folder, **rungs):
         self.folder = Path(folder)
-        self.folder.mkdir(exist_ok=True)
         self.out = self.folder / "out.jsonl"
-        (self.folder / self.STEPS).mkdir()
+        self.folder.mkdir(exist_ok=True)
         for name, behaviour in rungs.items():
             self.add(name, behaviour)
 
     def add(self, name, behaviour):
         """Writes one fake rung; v08_no_multicast is the variant v08-no-multicast."""
-        path = self.folder / self.STEPS / name.replace("_", "-")
-        write_program(path, FAKE, NAME=path.name, BEHAVIOUR=behaviour, HERE=str(self.folder))
+        name = name.replace("_", "-")
+        kind = "rivals" if name[1] == "-" else "variants" if "-" in name else ""
+        path = self.folder / kind / self.STEPS / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_program(path, FAKE, NAME=name, BEHAVIOUR=behaviour, HERE=str(self.folder))
 
-    def usual(self, more):
+    def usual(self):
         """The options that a test does not name; later ones win."""
-        size = () if "--sizes" in more else ("--size", str(SIZE))
-        return (*self.USUAL, *size, "--out", str(self.out))
+        return (*self.USUAL, "--sizes", str(SIZE))
 
     def command(self, *more):
         """The program over these rungs."""
-        command = [sys.executable, *self.PROGRAM, "--build", str(self.folder)]
-        return [*command, *self.usual(more), *more]
+        where = ("--build", str(self.folder), "--out", str(self.out))
+        return [sys.executable, *self.PROGRAM, *where, *self.usual(), *more]
 
     def ladder(self, *more, status=0):
         """Runs it to its end, which has to be that, from an empty file; what it said."""
@@ -174,11 +164,10 @@ class House:
         return result
 
     def interrupted(self, calls, number, *more, rows=0):
-        """Starts it, and sends that signal when that many fake rungs were started and that many rows
+        """Starts it, and sends that signal when so many fake rungs were started and so many rows
         are kept: its result."""
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        began = time.monotonic()
-        with subprocess.Popen(self.command(*more), **pipes) as process:
+        with subprocess.Popen(self.command(*more), stdout=PIPE, stderr=PIPE, text=True) as process:
+            began = time.monotonic()
             while len(self.commands()) < calls or len(self.lines()) < rows:
                 require(time.monotonic() < began + 60, "the ladder did not get that far")
                 time.sleep(0.02)

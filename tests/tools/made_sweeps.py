@@ -20,8 +20,8 @@ WINNER = "nvjet_sm90_tst_176x128_64x5_1x2_h_bz_TNN"
 
 
 def sweep(sizes, gpu=GPU, step="v18", better=1.0, lacks=0, date="2026-12-01T00:00:00Z"):
-    """Rows of the rung over these sizes: 0.9 to 1.1 of cuBLASLt's best, times `better`, from the first
-    shape of a word to the last. The last shapes are lacking."""
+    """Rows of the rung over these sizes: 0.9 to 1.1 of cuBLASLt's best, times `better`, from the
+    first shape of a word to the last. The last shapes are lacking."""
     rows = {}
     for word in sizes.split(","):
         found = shapes.of_word(word, "v")
@@ -30,28 +30,14 @@ def sweep(sizes, gpu=GPU, step="v18", better=1.0, lacks=0, date="2026-12-01T00:0
             own = results.PRODUCTS.work_of(problem) / 500e12
             best = better * (0.9 + 0.2 * place / max(1, len(found) - 1))
             rates = {**FASTER, "cublaslt": 1 / best}
-            rows[shape] = {
-                "step": step,
-                "idea": "the tile fits the product",
-                "date": date,
-                "kernel": 1 + place % 5,
-                "copies": 2,
-                "launches": 4,
-                "digest": "0x0123456789abcdef",
-                "timed": {w: {"seconds": [own / r] * 2, "ghz": 1.5} for w, r in rates.items()},
-                "heuristics": {
-                    "asked": 64,
-                    "returned": 8,
-                    "winner": {"number": place % 8, "name": WINNER},
-                },
-                "context": {
-                    "gpu": gpu,
-                    "commit": "abc1234",
-                    "protocol": "burst",
-                    "problem": {**problem, "inputs": "normal", "seed": 1},
-                    "rounds": 2,
-                },
-            }
+            timed = {who: {"seconds": [own / rate] * 2, "ghz": 1.5} for who, rate in rates.items()}
+            winner = {"number": place % 8, "name": WINNER}
+            problem.update(inputs="normal", seed=1)
+            context = {"gpu": gpu, "commit": "abc1234", "protocol": "burst", "problem": problem}
+            row = {"step": step, "idea": "the tile fits the product", "date": date}
+            row.update(kernel=1 + place % 5, copies=2, launches=4, digest="0x0123456789abcdef")
+            row.update(timed=timed, heuristics={"asked": 64, "returned": 8, "winner": winner})
+            rows[shape] = {**row, "context": {**context, "rounds": 2}}
     return list(rows.values())
 
 
