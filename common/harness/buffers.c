@@ -21,16 +21,13 @@ static void finish(const char *what) {
 size_t buffer_footprint(size_t bytes) { return bytes + 2 * (size_t)GUARD_BYTES + BUFFER_ALIGNMENT; }
 
 buffer buffer_create(size_t bytes, bool guarded, const char *what) {
-    void *memory = device_memory(guarded ? buffer_footprint(bytes) : bytes, what);
-    buffer result = {memory, memory, bytes, guarded};
+    const size_t all = guarded ? buffer_footprint(bytes) : bytes;
+    void *memory = device_memory(all, what);
+    buffer result = {memory, memory, bytes};
     if (guarded) {
         const uintptr_t start = (uintptr_t)memory + GUARD_BYTES + BUFFER_ALIGNMENT - 1;
         result.payload = (unsigned char *)(start / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT);
-        for (int i = 0; i < 2; ++i) {
-            unsigned char *guard = i == 0 ? result.payload - GUARD_BYTES : result.payload + bytes;
-            cuda_check(cudaMemset(guard, GUARD_BYTE, GUARD_BYTES), "writing the guards of %s",
-                       what);
-        }
+        cuda_check(cudaMemset(memory, GUARD_BYTE, all), "writing the guards of %s", what);
         finish("the guards");
     }
     return result;
@@ -67,12 +64,9 @@ static size_t first_change(const unsigned char *guard) {
 }
 
 bool buffer_guards_intact(const buffer *buffer, char *text, size_t size) {
-    snprintf(text, size, "%s", "");
-    if (!buffer->guarded) {
-        return true;
-    }
-    const size_t before = first_change(buffer->payload - GUARD_BYTES);
-    const size_t after = first_change(buffer->payload + buffer->bytes);
+    const bool guarded = buffer->payload != buffer->allocation;
+    const size_t before = guarded ? first_change(buffer->payload - GUARD_BYTES) : GUARD_BYTES;
+    const size_t after = guarded ? first_change(buffer->payload + buffer->bytes) : GUARD_BYTES;
     if (before != GUARD_BYTES) {
         snprintf(text, size, "the byte %zu before its first one was overwritten",
                  GUARD_BYTES - before);

@@ -9,25 +9,20 @@
 enum { GUARD_BYTES = 64 * 1024, GUARD_BYTE = 0x7f, BUFFER_ALIGNMENT = 1024 };
 
 typedef struct buffer {
-    void *allocation;
+    void *allocation;       /* that of the payload alone if it has no guards */
     unsigned char *payload; /* in device memory; between guards aligned to BUFFER_ALIGNMENT */
     size_t bytes;           /* of the payload; the second guard starts right after it */
-    bool guarded;
 } buffer;
 
 /* Device memory with any contents; free it with cudaFree(). what names it in messages. */
 void *device_memory(size_t bytes, const char *what);
 
-/* Device memory that a buffer with this payload takes. */
+/* Device memory that a guarded buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
 
-/* A payload of `bytes` bytes with any contents. If guarded, it is between two guard bands; else it
- * is alone, so that the emulator and memcheck see every access outside it. what names the buffer in
- * messages.
- */
+/* A payload with any contents. If guarded, it is between two guard bands; else it is alone, so that
+ * the emulator and memcheck see every access outside it. */
 buffer buffer_create(size_t bytes, bool guarded, const char *what);
-
-/* Frees the memory. An empty buffer (all zero) is nothing to free. */
 void buffer_destroy(const buffer *buffer);
 
 /* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream. */

@@ -5,8 +5,7 @@
 
 #include "harness/message.h"
 
-/* "compute capability 9.0", "... 8.0 to 9.0" or "... 8.0 or later", and the shared memory. */
-static void wanted_gpu(const step *step, char *text, size_t size) {
+void device_cannot_run(const step *step, const char *why) {
     const int low = step->min_compute_capability;
     const int high = step->max_compute_capability;
     char upper[32] = "";
@@ -20,16 +19,11 @@ static void wanted_gpu(const step *step, char *text, size_t size) {
         snprintf(memory, sizeof memory, ", with %d KB of shared memory for a CTA,",
                  (step->min_shared_memory + 1023) / 1024);
     }
-    snprintf(text, size, "compute capability %d.%d%s%s", low / 10, low % 10, upper, memory);
-}
-
-void device_cannot_run(const step *step, const char *why) {
-    char wanted[128];
-    wanted_gpu(step, wanted, sizeof wanted);
     end_with(STATUS_CANNOT_RUN,
-             "cannot run here: it needs an NVIDIA GPU of %s and its driver, but %s; run it on a "
-             "machine that has one, or on the CPU with `make step N=%s EMULATE=1`",
-             wanted, why, step->name);
+             "cannot run here: it needs an NVIDIA GPU of compute capability %d.%d%s%s and its "
+             "driver, but %s; run it on a machine that has one, or on the CPU with `make step N=%s "
+             "EMULATE=1`",
+             low / 10, low % 10, upper, memory, why, step->name);
 }
 
 void device_check(const step *step, const device_info *info) {

@@ -22,24 +22,24 @@ enum clock_limit {
 
 enum { MOST_OTHERS = 8 };
 
+/* What is unknown is 0, NAN or empty: on the emulator most of it. */
 typedef struct device_info {
-    bool emulated; /* then most of what follows is unknown: 0, NAN or empty */
+    bool emulated;
     char name[256];
-    char card[16];          /* "1f2e3d4c": which of its kind; empty if unknown */
+    char card[16];          /* "1f2e3d4c": which of its kind */
     int compute_capability; /* 90 means 9.0 */
     int sms;
     size_t shared_memory_bytes; /* the most that a CTA can have */
     size_t l2_bytes;
     size_t memory_bytes;
-    double
-        memory_bytes_per_second; /* that its clock and the width of its bus allow; NAN if unknown */
-    double power_limit_watts;    /* NAN if unknown */
-    double default_power_watts;  /* the limit that this kind of card is sold with; NAN if unknown */
-    int others;                  /* processes that computed on it when it was taken, if known: */
+    double memory_bytes_per_second; /* that its clock and the width of its bus allow */
+    double power_limit_watts;
+    double default_power_watts;  /* the limit that this kind of card is sold with */
+    int others;                  /* processes that computed on it when it was taken */
     char other[MOST_OTHERS][48]; /* "4711 python3" */
     bool draws;                  /* a display waits for it: the driver ends long kernels */
     bool under_windows;          /* WSL */
-    char driver[80];             /* "580.65.06", empty if unknown */
+    char driver[80];             /* "580.65.06" */
     char cuda[16];               /* "13.0", of the runtime that is linked in */
     char cublas[32];             /* "13.1.0" */
 } device_info;

@@ -1,17 +1,9 @@
 /* The machine, GPU or emulator, that a rung's program is linked for. The files of gpu/ and of
- * emulated/ are two implementations of this header and of what device.h, operands.h, reference.h
- * and check.h leave to a machine; all others are the same in both programs. A traced rung's program
- * has trace/measure.c in place of the machine's own measure.c. */
+ * emulated/ are two implementations of this header and of what device.h, reference.h and check.h
+ * leave to a machine. A traced rung's program has trace/measure.c in place of measure.c. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "harness/options.h"
 #include "harness/report.h"
-#include "harness/verify.h"
-#include "harness/workload.h"
-#include "step.h"
 
 /* What the command line may request. */
 option_rules machine_option_rules(const step *step);

@@ -1,5 +1,5 @@
-/* Counter-based random operands: the value at an index depends only on the seed, the stream and the
- * index, so every thread of a kernel can compute its own. */
+/* The operands, which are random: an element depends only on the seed, the operand's stream and its
+ * index, so every thread of a kernel can make its own. */
 #pragma once
 
 #include <math.h>
@@ -17,33 +17,30 @@ enum inputs {
     INPUTS_SCALES, /* of scales alone, [2^-20, 2^4), each power of two as likely, with all 24 bits.
                       Sums of products with two of them are 0 or from 2^-58 to 2^46: normal numbers
                       of fp32 and bf16 */
-    INPUTS_POWERS  /* of scales in the exact check: 0.5, 1 or 2 */
+    INPUTS_POWERS, /* of scales in the exact check: 0.5, 1 or 2 */
+    INPUTS_UNREAD  /* NaN: of what must not be read */
 };
 
-/* A, B and C, and the places where a sparse operand is not zero, are drawn from different streams.
- */
+/* Of each operand, and of the places where a sparse one is not zero. */
 enum random_stream {
     RANDOM_STREAM_A = 1,
     RANDOM_STREAM_B = 2,
     RANDOM_STREAM_C = 4,
     RANDOM_STREAM_PLACES = 5,
-    RANDOM_STREAM_SCALES = 6 /* of A; those of B are the next */
+    RANDOM_STREAM_SCALE_A = 6,
+    RANDOM_STREAM_SCALE_B = 7
 };
 
-/* An fp32 holds every whole number up to this one. */
-enum { EXACT_INTEGER_LIMIT = 1 << 24, LARGEST_INTEGER_RANGE = 4 };
-
-/* The largest r of 4, 3, 2, 1 such that k products of numbers in [-r, r] stay within the limit, so
- * that they add up exactly in any order in a format that has every whole number up to there; 0 if k
- * is too large even for r = 1. */
-static inline int random_integer_range(int64_t k, int64_t limit) {
-    for (int range = LARGEST_INTEGER_RANGE; range >= 1; --range) {
-        if (k <= limit / (range * range)) {
-            return range;
-        }
-    }
-    return 0;
-}
+/* A matrix, or the scales of one. */
+typedef struct operand {
+    const char *name; /* in messages */
+    enum number format;
+    size_t count; /* elements; 0: there is none */
+    enum inputs inputs;
+    uint64_t stream, seed;
+    uint64_t row;       /* elements of a row; the rest is for INPUTS_INTEGERS alone: */
+    int range, spacing; /* in each row, all but one of `spacing` neighbours are 0 */
+} operand;
 
 /* The finaliser of splitmix64: every bit of the result depends on every bit of x. */
 HOST_DEVICE static inline uint64_t random_mix(uint64_t x) {
@@ -78,34 +75,29 @@ HOST_DEVICE static inline int random_integer(uint64_t bits, int range) {
     return (int)(((bits >> 32) * values) >> 32) - range;
 }
 
-/* How the elements of a matrix are drawn. The last two apply only to INPUTS_INTEGERS. */
-typedef struct recipe {
-    enum inputs inputs;
-    uint64_t seed;
-    uint64_t stream;
-    uint64_t row; /* elements of a row */
-    int range;
-    int spacing; /* in each row, all but one of this many neighbours are 0 */
-} recipe;
-
-/* Element `index` of the matrix, before rounding to its format. */
-HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t index) {
-    const uint64_t bits = random_bits(recipe->seed, recipe->stream, index);
-    if (recipe->inputs == INPUTS_SCALES) {
-        const uint32_t digits = (uint32_t)bits >> 8 | UINT32_C(1) << 23;
-        return ldexpf((float)digits, (int)((bits >> 32) * 24 >> 32) - 20 - 23);
-    }
-    if (recipe->inputs == INPUTS_POWERS) {
+/* Element `index`, before rounding to its format. */
+HOST_DEVICE static inline float random_element(const operand *operand, uint64_t index) {
+    const uint64_t bits = random_bits(operand->seed, operand->stream, index);
+    switch (operand->inputs) {
+    case INPUTS_NORMAL:
+        return random_normal(bits);
+    case INPUTS_UNIFORM:
+        return random_uniform(bits);
+    case INPUTS_SCALES:
+        return ldexpf((float)((uint32_t)bits >> 8 | UINT32_C(1) << 23),
+                      (int)((bits >> 32) * 24 >> 32) - 20 - 23);
+    case INPUTS_POWERS:
         return ldexpf(1, random_integer(bits, 1));
+    case INPUTS_INTEGERS:
+        break;
+    default:
+        return NAN;
     }
-    if (recipe->inputs != INPUTS_INTEGERS) {
-        return recipe->inputs == INPUTS_UNIFORM ? random_uniform(bits) : random_normal(bits);
-    }
-    const uint64_t spacing = (uint64_t)recipe->spacing;
-    const uint64_t column = index % recipe->row;
+    const uint64_t spacing = (uint64_t)operand->spacing;
+    const uint64_t column = index % operand->row;
     const uint64_t first = index - column % spacing; /* of the neighbours */
-    const uint64_t place = random_bits(recipe->seed, RANDOM_STREAM_PLACES, first) % spacing;
-    return column % spacing == place ? (float)random_integer(bits, recipe->range) : 0.0f;
+    const uint64_t place = random_bits(operand->seed, RANDOM_STREAM_PLACES, first) % spacing;
+    return column % spacing == place ? (float)random_integer(bits, operand->range) : 0.0f;
 }
 
 /* A permutation of all 32-bit words: the finaliser of MurmurHash3. */
@@ -115,11 +107,10 @@ HOST_DEVICE static inline uint32_t random_permuted(uint32_t word) {
     return word ^ (word >> 16);
 }
 
-/* The bits of an fp32 number: any but NaN, infinities, subnormal numbers and zeros, whose bits
- * could change if a kernel multiplied them by 1. Two elements of a matrix with fewer than 2 * 254 *
- * 2^23 of them never have the same bits, so a word in a wrong place is noticed. From a word that is
- * excluded, the permutation is repeated until it reaches one that is not; that is again a
- * permutation. */
+/* The bits of an fp32 number, but of no NaN, infinity, subnormal number and zero, whose bits could
+ * change if a kernel multiplied them by 1. Up to 2 * 254 * 2^23 elements all have other bits, so a
+ * word in a wrong place is noticed: the permutation is repeated until it reaches a word that is not
+ * excluded, which is again a permutation. */
 HOST_DEVICE static inline uint32_t random_fp32_bits(uint64_t seed, uint64_t stream,
                                                     uint64_t index) {
     const uint32_t mantissas = UINT32_C(1) << 23;
@@ -145,26 +136,13 @@ HOST_DEVICE static inline uint32_t random_int32_bits(uint64_t seed, uint64_t str
                                       : edges[index / between_edges % 4];
 }
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Element `index` of the matrix `to`: random_element(), rounded, or random bits. */
-HOST_DEVICE static inline void operand_write(void *to, enum number format, const recipe *recipe,
-                                             uint64_t index) {
-    if (recipe->inputs != INPUTS_BITS) {
-        number_write(format, to, index, random_element(recipe, index));
+/* Makes element `index` at `to`. */
+HOST_DEVICE static inline void operand_write(const operand *operand, void *to, uint64_t index) {
+    if (operand->inputs != INPUTS_BITS) {
+        number_write(operand->format, to, index, random_element(operand, index));
     } else {
-        ((uint32_t *)to)[index] = format == NUMBER_INT32
-                                      ? random_int32_bits(recipe->seed, recipe->stream, index)
-                                      : random_fp32_bits(recipe->seed, recipe->stream, index);
+        ((uint32_t *)to)[index] = operand->format == NUMBER_INT32
+                                      ? random_int32_bits(operand->seed, operand->stream, index)
+                                      : random_fp32_bits(operand->seed, operand->stream, index);
     }
 }
-
-/* Fills count elements of that format in device memory with operand_write(). */
-void operands_fill(void *to, enum number format, size_t count, const recipe *recipe,
-                   struct CUstream_st *stream);
-
-#ifdef __cplusplus
-}
-#endif

@@ -9,6 +9,8 @@
 /* Copies that are checked before timing; those that timing writes are checked afterwards. */
 enum { COPIES_CHECKED_FIRST = 2 };
 
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
 bool verification_right(const verification *verification, const workload *workload) {
     bool right = verification->guards_intact && verification->unlike[0] == '\0';
     for (int phase = 0; phase < PHASES; ++phase) {
@@ -17,6 +19,11 @@ bool verification_right(const verification *verification, const workload *worklo
         }
     }
     return right;
+}
+
+/* Whether the inputs of the phase are those that are timed. */
+static bool on_timed(const verification *verification, enum check_phase phase) {
+    return phase != PHASE_EXACT || verification->timed_is_exact;
 }
 
 /* All copies have the same operands: of all outputs that the step made of them, the bits must be
@@ -33,38 +40,15 @@ static void compare_digest(verification *verification, size_t copy, uint64_t dig
     }
 }
 
-/* Whether the exact check has the inputs that are timed. */
-static bool exact_on_timed(const workload *workload, const verification *verification) {
-    return workload->options->inputs == arithmetic_exact_inputs(&workload->arithmetic) &&
-           verification->integers.exact;
-}
-
-/* Whether the inputs of the phase are those that are timed. */
-static bool on_timed(const workload *workload, enum check_phase phase,
-                     const verification *verification) {
-    return phase != PHASE_EXACT || exact_on_timed(workload, verification);
-}
-
-/* Checks one output of a contender. */
-static verdict check_copy(const workload *workload, const contender *contender, size_t copy,
-                          enum check_phase phase, const verification *verification) {
-    const reference reference = workload_reference(workload, contender, copy);
-    const rounding rounding = workload_rounding(workload, contender);
-    const bool exact = phase == PHASE_EXACT || exact_on_timed(workload, verification);
-    return check_output(workload_share(workload, contender, copy)->d.payload, &reference,
-                        arithmetic_check(&workload->arithmetic, exact), &rounding,
-                        workload->device->stream);
-}
-
-/* Checks the outputs of one contender in the first count copies, and adds what it finds. Those that
- * the step made of the inputs that are timed must have the same bits, if they are right. */
+/* Checks the outputs of one contender in the first count copies, and adds what it finds. */
 static void check_outputs(const workload *workload, contender *contender, size_t count,
                           enum check_phase phase, verification *verification) {
+    const bool exact = phase == PHASE_EXACT || verification->timed_is_exact;
     for (size_t i = 0; i < count; ++i) {
-        const verdict part = check_copy(workload, contender, i, phase, verification);
+        const verdict part = workload_check(workload, contender, i, exact);
         verdict_merge(&contender->verdicts[phase], &part);
-        if (contender == &workload->contender[0] && verdict_right(&part) &&
-            on_timed(workload, phase, verification)) {
+        if (contender == workload->contender && verdict_right(&part) &&
+            on_timed(verification, phase)) {
             compare_digest(verification, i, part.digest);
         }
     }
@@ -102,31 +86,29 @@ static void try_order(const workload *workload, enum check_phase phase, size_t c
     update_guards(workload, verification);
 }
 
-static void name_order(verification *verification, const char *name) {
-    const size_t used = strlen(verification->orders);
-    snprintf(verification->orders + used, sizeof verification->orders - used, "%s%s",
-             used == 0 ? "" : ", ", name);
-}
-
 /* One phase on the operands that are there: the reference, then all orders of events, or the first
  * if other inputs follow. What the second opinion says does not depend on them. */
 static void run_phase(const workload *workload, enum check_phase phase, size_t count,
                       verification *verification) {
     const options *o = workload->options;
-    const bool timed = on_timed(workload, phase, verification);
-    reference_compute(&workload->reference, &workload->copy[0].of[0].problem,
-                      workload->device->stream);
+    const bool timed = on_timed(verification, phase);
     const size_t orders = timed ? machine_orders(o) : 1;
-    for (size_t i = 0; i < orders && (i == 0 || verification_right(verification, workload)); ++i) {
+    char *names = verification->orders;
+    bool right = true;
+    reference_compute(&workload->reference, &workload->share[0].problem, workload->device->stream);
+    for (size_t i = 0; i < orders && right; ++i) {
         const char *name = machine_choose_order(o, i);
         try_order(workload, phase, count, i == 0 ? workload->contenders : 1, verification);
         if (i == 0) {
             machine_launched(name);
         }
         if (timed && name != NULL) {
-            name_order(verification, name);
+            const size_t used = strlen(names);
+            snprintf(names + used, sizeof verification->orders - used, "%s%s",
+                     used == 0 ? "" : ", ", name);
         }
-        if (!verification_right(verification, workload) && verification->wrong_order == NULL) {
+        right = verification_right(verification, workload);
+        if (!right && verification->wrong_order == NULL) {
             verification->wrong_order = name;
         }
     }
@@ -134,30 +116,25 @@ static void run_phase(const workload *workload, enum check_phase phase, size_t c
 
 void verify_before_timing(workload *workload, verification *verification) {
     const options *o = workload->options;
-    const arithmetic *arithmetic = &workload->arithmetic;
-    const size_t count =
-        workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
-    *verification =
-        (struct verification){.guards_intact = true,
-                              .integers = arithmetic_integers(arithmetic, o->k, o->alpha, o->beta)};
-    const integers *integers = &verification->integers;
-    const bool is_timed = exact_on_timed(workload, verification);
-    if (integers->exact) {
-        workload_fill(workload, is_timed ? workload->copies : 1,
-                      arithmetic_exact_inputs(arithmetic), integers);
-        run_phase(workload, PHASE_EXACT, is_timed ? count : 1, verification);
+    const arithmetic *is = &workload->arithmetic;
+    const enum inputs exact = is->moves ? INPUTS_BITS : INPUTS_INTEGERS;
+    const integers integers = arithmetic_integers(is, o->k, o->alpha, o->beta);
+    *verification = (struct verification){.guards_intact = true,
+                                          .timed_is_exact = o->inputs == exact && integers.exact};
+    if (integers.exact && !verification->timed_is_exact) {
+        workload_fill(workload, 1, exact, &integers);
+        run_phase(workload, PHASE_EXACT, 1, verification);
     }
-    if (!is_timed) {
-        workload_fill(workload, workload->copies, o->inputs, integers);
-        run_phase(workload, PHASE_TIMED, count, verification);
-    }
+    workload_fill(workload, workload->copies, o->inputs, &integers);
+    run_phase(workload, verification->timed_is_exact ? PHASE_EXACT : PHASE_TIMED,
+              smaller(workload->copies, COPIES_CHECKED_FIRST), verification);
 }
 
 bool verify_launch(const workload *workload, const contender *contender,
                    const verification *verification) {
     buffer_poison(&workload_share(workload, contender, 0)->d, workload->device->stream);
     launch(workload, contender, 1);
-    const verdict found = check_copy(workload, contender, 0, PHASE_AFTER_TIMING, verification);
+    const verdict found = workload_check(workload, contender, 0, verification->timed_is_exact);
     return verdict_right(&found);
 }
 
@@ -165,9 +142,8 @@ void verify_after_timing(const workload *workload, verification *verification) {
     const bool computes = !workload->step->computes_nothing;
     for (int who = 0; who < workload->contenders && computes; ++who) {
         contender *contender = &workload->contender[who];
-        const size_t written =
-            contender->launches < workload->copies ? contender->launches : workload->copies;
-        check_outputs(workload, contender, written, PHASE_AFTER_TIMING, verification);
+        check_outputs(workload, contender, smaller(contender->launches, workload->copies),
+                      PHASE_AFTER_TIMING, verification);
     }
     update_guards(workload, verification);
 }

@@ -1,17 +1,13 @@
 /* Checks whether the step, and the second opinion beside it, compute the right result. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "harness/workload.h"
 
 /* The verdicts are the contenders'. */
 typedef struct verification {
-    integers integers; /* the exact check's inputs */
-    bool made[PHASES]; /* with the exact check's own inputs there is no second one, and with an
-                        * alpha or beta that makes sums inexact no exact one */
-    char orders[160];  /* of events that were tried: "eager, lazy"; empty on a GPU */
+    bool timed_is_exact; /* the exact check's inputs are those that are timed: there is no other */
+    bool made[PHASES];   /* with an alpha or beta that makes sums inexact there is no exact one */
+    char orders[160];    /* of events that were tried: "eager, lazy"; empty on a GPU */
     const char *wrong_order; /* the one in which something was wrong; NULL if none, or on a GPU */
     bool digested;           /* an output of the step on the inputs that are timed was right */
     uint64_t digest;         /* of the first such output; all others must have the same digest */

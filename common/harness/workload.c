@@ -19,64 +19,6 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
     return copies > most_that_fit ? most_that_fit : copies;
 }
 
-/* ---- the operands */
-
-/* How one is made. Sizes are doubles, which hold any that fits in a memory and do not overflow. */
-typedef struct operand {
-    const char *name;
-    enum number format;
-    double elements; /* 0: there is none */
-    bool is_read;    /* else it is NaN */
-    recipe recipe;
-} operand;
-
-static double bytes_of(const operand *operand) {
-    return operand->elements * (double)number_bytes(operand->format);
-}
-
-static double output_bytes(const workload *workload) {
-    return (double)workload->options->m * (double)workload->options->n *
-           (double)number_bytes(workload->arithmetic.output);
-}
-
-static void describe_operands(const workload *workload, enum inputs inputs,
-                              const integers *integers, operand operands[OPERANDS]) {
-    const arithmetic *is = &workload->arithmetic;
-    const options *o = workload->options;
-    const enum inputs scales = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
-    const int columns = is->moves ? o->n : o->k; /* of A */
-    const uint64_t seed = o->seed;
-    const bool reads_ab = !is->takes_c || o->alpha != 0;
-    const double m = o->m, n = o->n;
-    const operand all[OPERANDS] = {
-        {"A",
-         is->operands,
-         m * columns,
-         reads_ab,
-         {inputs, seed, RANDOM_STREAM_A, (uint64_t)columns, integers->range, integers->spacing}},
-        {"B",
-         is->operands,
-         n * o->k,
-         reads_ab,
-         {inputs, seed, RANDOM_STREAM_B, (uint64_t)o->k, integers->range, 1}},
-        {"C",
-         is->output,
-         is->takes_c ? m * n : 0,
-         o->beta != 0,
-         {inputs, seed, RANDOM_STREAM_C, (uint64_t)o->n, integers->c_range, 1}},
-        {"the scales of A",
-         NUMBER_FP32,
-         (double)arithmetic_scales_of_a(is, o->m, o->k),
-         true,
-         {scales, seed, RANDOM_STREAM_SCALES, 0, 0, 0}},
-        {"the scales of B",
-         NUMBER_FP32,
-         (double)arithmetic_scales_of_b(is, o->n, o->k),
-         true,
-         {scales, seed, RANDOM_STREAM_SCALES + 1, 0, 0, 0}}};
-    memcpy(operands, all, sizeof all);
-}
-
 /* Of one of the step's own functions: it has printed its line. */
 static void check_step(int status) {
     if (status != 0) {
@@ -84,24 +26,52 @@ static void check_step(int status) {
     }
 }
 
+/* ---- the operands */
+
+/* What the operands are with these inputs. */
+static void describe_operands(workload *workload, enum inputs inputs, const integers *integers) {
+    const arithmetic *is = &workload->arithmetic;
+    const options *o = workload->options;
+    const size_t m = (size_t)o->m, n = (size_t)o->n, k = (size_t)o->k;
+    const size_t columns = is->moves ? n : k; /* of A */
+    const uint64_t seed = o->seed;
+    const int range = integers->range;
+    const enum inputs of_ab = is->takes_c && o->alpha == 0 ? INPUTS_UNREAD : inputs;
+    const enum inputs of_c = o->beta == 0 ? INPUTS_UNREAD : inputs;
+    const enum inputs of_scales = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
+    const operand all[OPERANDS] = {
+        {"A", is->operands, m * columns, of_ab, RANDOM_STREAM_A, seed, columns, range,
+         integers->spacing},
+        {"B", is->operands, n * k, of_ab, RANDOM_STREAM_B, seed, k, range, 1},
+        {"C", is->output, is->takes_c ? m * n : 0, of_c, RANDOM_STREAM_C, seed, n, LARGEST_INTEGER,
+         1},
+        {"the scales of A", NUMBER_FP32, scale_count(is, false, o->m, o->k), of_scales,
+         RANDOM_STREAM_SCALE_A, seed, 0, 0, 0},
+        {"the scales of B", NUMBER_FP32, scale_count(is, true, o->n, o->k), of_scales,
+         RANDOM_STREAM_SCALE_B, seed, 0, 0, 0}};
+    memcpy(workload->operand, all, sizeof all);
+}
+
+static size_t operand_bytes(const operand *operand) {
+    return operand->count * number_bytes(operand->format);
+}
+
+static size_t output_bytes(const workload *workload) {
+    return (size_t)workload->options->m * (size_t)workload->options->n *
+           number_bytes(workload->arithmetic.output);
+}
+
 void workload_fill(workload *workload, size_t count, enum inputs inputs, const integers *integers) {
-    struct CUstream_st *stream = workload->device->stream;
-    const step *step = workload->step;
-    operand operands[OPERANDS];
-    describe_operands(workload, inputs, integers, operands);
+    describe_operands(workload, inputs, integers);
     for (size_t i = 0; i < count * OPERANDS; ++i) {
-        const operand *operand = &operands[i % OPERANDS];
-        const buffer *buffer = &workload->copy[i / OPERANDS].operand[i % OPERANDS];
-        if (buffer->bytes > 0 && operand->is_read) {
-            operands_fill(buffer->payload, operand->format, (size_t)operand->elements,
-                          &operand->recipe, stream);
-        } else if (buffer->bytes > 0) {
-            buffer_poison(buffer, stream);
+        if (workload->operand[i % OPERANDS].count > 0) {
+            operand_fill(&workload->operand[i % OPERANDS],
+                         workload->memory[i / OPERANDS][i % OPERANDS], workload->device->stream);
         }
     }
-    for (size_t i = 0; i < count && step->operands_made != NULL; ++i) {
-        const share *share = &workload->copy[i].of[0];
-        check_step(step->operands_made(&share->problem, share->state));
+    for (size_t copy = 0; copy < count && workload->step->operands_made != NULL; ++copy) {
+        const share *share = workload_share(workload, &workload->contender[0], copy);
+        check_step(workload->step->operands_made(&share->problem, share->state));
     }
     device_wait(workload->device, "the kernels that make the operands");
 }
@@ -118,19 +88,19 @@ contender *workload_find(const workload *workload, enum contender_role role) {
 }
 
 share *workload_share(const workload *workload, const contender *contender, size_t copy) {
-    return &workload->copy[copy].of[contender - workload->contender];
+    return &workload->share[copy * (size_t)workload->contenders] +
+           (contender - workload->contender);
 }
 
-static void launch_step(const contender *contender, size_t copy) {
+static void launch(const contender *contender, size_t copy) {
     const workload *workload = contender->context;
     const share *share = workload_share(workload, contender, copy);
-    check_step(workload->step->launch(&share->problem, share->state));
-    cuda_check(cudaGetLastError(), "launching %s", contender->title);
-}
-
-static void launch_opinion(const contender *contender, size_t copy) {
-    second_opinion_launch(contender->opinion,
-                          &workload_share(contender->context, contender, copy)->problem);
+    if (contender->opinion != NULL) {
+        second_opinion_launch(contender->opinion, &share->problem);
+    } else {
+        check_step(workload->step->launch(&share->problem, share->state));
+        cuda_check(cudaGetLastError(), "launching %s", contender->title);
+    }
 }
 
 static void prepare(const workload *workload, share *share) {
@@ -161,10 +131,7 @@ void workload_turn(const contender *contender, bool begins) {
 static contender *add(workload *workload, enum contender_role role, const char *label,
                       const char *key, const char *title) {
     contender *added = &workload->contender[workload->contenders++];
-    *added = (contender){.role = role,
-                         .label = label,
-                         .context = workload,
-                         .launch = is_step(role) ? launch_step : launch_opinion};
+    *added = (contender){.role = role, .label = label, .context = workload, .launch = launch};
     snprintf(added->key, sizeof added->key, "%s", key);
     snprintf(added->title, sizeof added->title, "%s", title);
     return added;
@@ -173,68 +140,82 @@ static contender *add(workload *workload, enum contender_role role, const char *
 /* Where tiles can't be cut, a kernel that would cut them is the same as another that doesn't: that
  * one is no contender. */
 static void add_kernels(workload *workload) {
-    const options *o = workload->options;
+    problem named = workload->shape;
     for (int kernel = 1; kernel <= workload->step->kernels; ++kernel) {
-        const problem named = {.m = o->m, .n = o->n, .k = o->k, .kernel = kernel};
-        char key[24];
-        char title[24];
-        snprintf(key, sizeof key, "kernel-%d", kernel);
-        snprintf(title, sizeof title, "kernel %d", kernel);
+        named.kernel = kernel;
         if (workload->step->kernel_of(&named) + 1 == kernel) {
-            add(workload, CONTENDER_KERNEL, "kernel", key, title)->kernel = kernel;
+            contender *added = add(workload, CONTENDER_KERNEL, "kernel", "", "");
+            added->kernel = kernel;
+            snprintf(added->key, sizeof added->key, "kernel-%d", kernel);
+            snprintf(added->title, sizeof added->title, "kernel %d", kernel);
         }
     }
 }
 
 /* cuBLASLt is asked for its algorithms with scales that it does not read yet. One that does not
  * take the problem is left out. */
-static void add_rival(workload *workload, const rival *rival) {
+static void add_rival(workload *workload, enum contender_role role, const char *label,
+                      const char *key, const char *title) {
     static const _Alignas(256) float scales[64];
-    const options *o = workload->options;
-    const problem shape = {.m = o->m, .n = o->n, .k = o->k, .scale_a = scales, .scale_b = scales};
+    problem shape = workload->shape;
+    shape.scale_a = shape.scale_b = scales;
     const double begin = monotonic_seconds();
-    second_opinion *opinion =
-        second_opinion_open(workload->step, rival->role, workload->device->stream);
-    if (second_opinion_takes(opinion, &shape)) {
-        contender *added = add(workload, rival->role, rival->label, rival->key, rival->title);
+    second_opinion *opinion = second_opinion_open(workload->step, role, &shape);
+    if (opinion != NULL) {
+        contender *added = add(workload, role, label, key, title);
         added->opinion = opinion;
         added->before_seconds = monotonic_seconds() - begin;
     } else {
         const size_t used = strlen(workload->without);
         snprintf(workload->without + used, sizeof workload->without - used, "%s%s",
-                 used > 0 ? ", " : "", rival->title);
-        second_opinion_close(opinion);
+                 used > 0 ? ", " : "", title);
+    }
+}
+
+/* What the step is compared with, in the order in which it is timed and reported. The emulator has
+ * no cuBLAS; of FP8 the rivals are cuBLASLt's modes. */
+static void add_rivals(workload *workload) {
+    const arithmetic *is = &workload->arithmetic;
+    const options *o = workload->options;
+    if (workload->device->info.emulated) {
+        add_rival(workload, CONTENDER_OTHER, "host", "host",
+                  is->moves ? "the host loop" : "the host product");
+    } else if (is->moves) {
+        add_rival(workload, CONTENDER_COPY, "copy", "device_copy", "the device copy");
+        add_rival(workload, CONTENDER_OTHER, "second", "second_opinion",
+                  is->transposes ? "cublasSgeam" : "a plain kernel");
+    } else if (is->block_scales) {
+        add_rival(workload, CONTENDER_OTHER, "blocks", "cublaslt_block_scales",
+                  "cuBLASLt (block scales)");
+    } else if (is->scaled) {
+        add_rival(workload, CONTENDER_OTHER, "accurate", "cublaslt_accurate",
+                  "cuBLASLt (accurate)");
+        add_rival(workload, CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast", "cuBLASLt (fast)");
+    } else {
+        add_rival(workload, CONTENDER_OTHER, "cuBLAS", "cublas", "cuBLAS");
+        if (is->fp16_sums) {
+            add_rival(workload, CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums",
+                      "cuBLAS with fp16 sums");
+        }
+    }
+    if (o->heuristics > 0 || o->algorithm != NULL) {
+        add_rival(workload, CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best");
     }
 }
 
 /* The step, and what the options and the computation request beside it. */
 static void add_contenders(workload *workload) {
-    enum { OTHERS = 8 };
-    /* The emulator has no cuBLAS. */
-    static const rival HOST[] = {{CONTENDER_OTHER, "host", "host", "the host product"},
-                                 {.title = NULL}};
-    static const rival HOST_LOOP[] = {{CONTENDER_OTHER, "host", "host", "the host loop"},
-                                      {.title = NULL}};
-    const arithmetic *is = &workload->arithmetic;
+    enum { MOST_RIVALS = 4 };
     const step *step = workload->step;
     const options *o = workload->options;
-    const bool wanted[] = {[CONTENDER_OTHER] = !o->alone,
-                           [CONTENDER_COPY] = true,
-                           [CONTENDER_NARROW_SUMS] =
-                               is->fp16_sums || (is->scaled && !is->block_scales),
-                           [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL};
-    workload->contender = allocate((size_t)step->kernels + OTHERS, sizeof *workload->contender);
+    workload->contender =
+        allocate((size_t)(2 + step->kernels + MOST_RIVALS), sizeof *workload->contender);
     add(workload, CONTENDER_STEP, "time", "step", step->name);
     if (step->launches_early && o->protocol != PROTOCOL_NONE) {
         add(workload, CONTENDER_EARLY, "early", "early", "the early launch");
     }
-    for (const rival *rival = !workload->device->info.emulated ? is->rivals
-                              : is->moves                      ? HOST_LOOP
-                                                               : HOST;
-         rival->title != NULL && !step->computes_nothing; ++rival) {
-        if (wanted[rival->role]) {
-            add_rival(workload, rival);
-        }
+    if (!o->alone && !step->computes_nothing) {
+        add_rivals(workload);
     }
     if (o->every_kernel) {
         add_kernels(workload);
@@ -244,107 +225,97 @@ static void add_contenders(workload *workload) {
 /* ---- all of it */
 
 /* The number of copies, by what one takes as if all of it had guards, and what is needed once. */
-static void choose_copies(workload *workload, const operand operands[OPERANDS]) {
+static void choose_copies(workload *workload) {
     const device_info *device = &workload->device->info;
     const options *o = workload->options;
-    const double guards = (double)buffer_footprint(0);
-    const double d = output_bytes(workload);
-    const double available = (double)device_free_bytes();
-    const double once = (double)SPARE_BYTES + reference_bytes(&workload->arithmetic, o->m, o->n);
-    double copy = workload->contenders * (d + guards);
-    workload->operand_bytes = (size_t)d;
+    const size_t d = output_bytes(workload);
+    const size_t available = device_free_bytes();
+    const size_t once = SPARE_BYTES + reference_bytes(&workload->arithmetic, o->m, o->n);
+    size_t copy = (size_t)workload->contenders * buffer_footprint(d);
+    workload->operand_bytes = d;
     for (int i = 0; i < OPERANDS; ++i) {
-        copy += operands[i].elements > 0 ? bytes_of(&operands[i]) + guards : 0;
-        workload->operand_bytes += i <= OPERAND_C ? (size_t)bytes_of(&operands[i]) : 0;
+        const size_t bytes = operand_bytes(&workload->operand[i]);
+        copy += buffer_footprint(bytes);
+        workload->operand_bytes += i <= OPERAND_C ? bytes : 0;
     }
     if (once + copy > available) {
         char k[24] = "";
         snprintf(k, workload->arithmetic.moves ? 1 : sizeof k, " k=%d", o->k);
         end_with(STATUS_USAGE,
                  "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape", o->m,
-                 o->n, k, (once + copy) * 1e-9, device->emulated ? "memory" : "GPU memory",
-                 available * 1e-9);
+                 o->n, k, (double)(once + copy) * 1e-9, device->emulated ? "memory" : "GPU memory",
+                 (double)available * 1e-9);
     }
     workload->copies = device->emulated ? 1
                                         : workload_copies(workload->operand_bytes, device->l2_bytes,
-                                                          (size_t)((available - once) / copy));
+                                                          (available - once) / copy);
 }
 
-static void open_share(workload *workload, operand_copy *copy, int who) {
-    const options *o = workload->options;
+static void open_share(workload *workload, contender *contender, size_t copy) {
     const bool emulated = workload->device->info.emulated;
-    contender *contender = &workload->contender[who];
-    share *share = &copy->of[who];
     const bool is_own = is_step(contender->role);
-    const size_t bytes = (size_t)output_bytes(workload);
+    const size_t bytes = output_bytes(workload);
+    void *const *memory = workload->memory[copy];
+    share *share = workload_share(workload, contender, copy);
     /* The emulator itself reports a write outside D, with its line of source. */
     share->d = buffer_create(bytes, !emulated, is_own ? "D" : "D of the second opinion");
-    share->problem =
-        (problem){.a = copy->operand[OPERAND_A].payload,
-                  .b = copy->operand[OPERAND_B].payload,
-                  .c = copy->operand[OPERAND_C].payload,
-                  .d = share->d.payload,
-                  .scale_a = (const float *)copy->operand[OPERAND_SCALE_A].payload,
-                  .scale_b = (const float *)copy->operand[OPERAND_SCALE_B].payload,
-                  .alpha = o->alpha,
-                  .beta = o->beta,
-                  .m = o->m,
-                  .n = o->n,
-                  .k = o->k,
-                  /* The emulator has the stricter rules for early launches; a trace is written
-                     before any wait. */
-                  .early = contender->role == CONTENDER_EARLY || (emulated && !machine_traces()),
-                  .kernel = contender->kernel > 0 ? contender->kernel : o->kernel,
-                  .stream = workload->device->stream};
-    if (who == 0) {
+    share->problem = workload->shape;
+    share->problem.a = memory[OPERAND_A];
+    share->problem.b = memory[OPERAND_B];
+    share->problem.c = memory[OPERAND_C];
+    share->problem.d = share->d.payload;
+    share->problem.scale_a = memory[OPERAND_SCALE_A];
+    share->problem.scale_b = memory[OPERAND_SCALE_B];
+    /* The emulator has the stricter rules for early launches; a trace is written before any wait.
+     */
+    share->problem.early = contender->role == CONTENDER_EARLY || (emulated && !machine_traces());
+    share->problem.kernel = contender->kernel > 0 ? contender->kernel : workload->options->kernel;
+    if (contender->role == CONTENDER_STEP) {
         machine_watch_output(share->d.payload, bytes);
     }
     if (is_own && contender->role != CONTENDER_KERNEL) {
         const double begin = monotonic_seconds();
         prepare(workload, share);
-        if (copy == workload->copy) {
-            contender->before_seconds = monotonic_seconds() - begin;
-        }
+        contender->before_seconds =
+            copy == 0 ? monotonic_seconds() - begin : contender->before_seconds;
     }
 }
 
 void workload_open(workload *workload, const step *step, const device *device, const options *o) {
-    operand operands[OPERANDS];
-    memset(workload, 0, sizeof *workload);
-    workload->step = step;
-    workload->options = o;
-    workload->device = device;
-    workload->arithmetic = arithmetic_of(step);
+    *workload = (struct workload){
+        .step = step, .options = o, .device = device, .arithmetic = arithmetic_of(step)};
+    workload->shape = (problem){.alpha = o->alpha,
+                                .beta = o->beta,
+                                .m = o->m,
+                                .n = o->n,
+                                .k = o->k,
+                                .stream = device->stream};
     add_contenders(workload);
-    describe_operands(workload, o->inputs, &(integers){.exact = false}, operands);
-    choose_copies(workload, operands);
+    describe_operands(workload, o->inputs, &(integers){.exact = false});
+    choose_copies(workload);
     workload->reference = reference_create(&workload->arithmetic, o->m, o->n, o->k);
-    workload->copy = allocate(workload->copies, sizeof *workload->copy);
-    for (operand_copy *copy = workload->copy; copy < workload->copy + workload->copies; ++copy) {
+    workload->memory = allocate(workload->copies, sizeof *workload->memory);
+    workload->shares = workload->copies * (size_t)workload->contenders;
+    workload->share = allocate(workload->shares, sizeof *workload->share);
+    for (size_t copy = 0; copy < workload->copies; ++copy) {
         for (int i = 0; i < OPERANDS; ++i) {
-            if (operands[i].elements > 0) {
-                copy->operand[i] =
-                    buffer_create((size_t)bytes_of(&operands[i]), false, operands[i].name);
-            }
+            const operand *operand = &workload->operand[i];
+            workload->memory[copy][i] =
+                operand->count > 0 ? device_memory(operand_bytes(operand), operand->name) : NULL;
         }
-        copy->of = allocate((size_t)workload->contenders, sizeof *copy->of);
         for (int who = 0; who < workload->contenders; ++who) {
-            open_share(workload, copy, who);
+            open_share(workload, &workload->contender[who], copy);
         }
     }
 }
 
 void workload_close(workload *workload) {
-    for (size_t i = 0; i < workload->copies; ++i) {
-        operand_copy *copy = &workload->copy[i];
-        for (int who = 0; who < workload->contenders; ++who) {
-            release(workload, &copy->of[who]);
-            buffer_destroy(&copy->of[who].d);
-        }
-        for (int j = 0; j < OPERANDS; ++j) {
-            buffer_destroy(&copy->operand[j]);
-        }
-        free(copy->of);
+    for (size_t i = 0; i < workload->shares; ++i) {
+        release(workload, &workload->share[i]);
+        buffer_destroy(&workload->share[i].d);
+    }
+    for (size_t i = 0; i < workload->copies * OPERANDS; ++i) {
+        (void)cudaFree(workload->memory[i / OPERANDS][i % OPERANDS]);
     }
     for (contender *c = workload->contender; c < workload->contender + workload->contenders; ++c) {
         second_opinion_close(c->opinion);
@@ -353,46 +324,44 @@ void workload_close(workload *workload) {
         }
     }
     free(workload->contender);
-    free(workload->copy);
+    free(workload->memory);
+    free(workload->share);
     reference_destroy(&workload->reference);
 }
 
-reference workload_reference(const workload *workload, const contender *contender, size_t copy) {
-    reference result = workload->reference;
-    if (contender->role == CONTENDER_COPY) {
-        result.words = (uint32_t *)workload->copy[copy].operand[OPERAND_A].payload;
-        result.rows = (size_t)result.m;
-        result.columns = (size_t)result.n;
+verdict workload_check(const workload *workload, const contender *contender, size_t copy,
+                       bool exact) {
+    const arithmetic *is = &workload->arithmetic;
+    examination examination = {.d = workload_share(workload, contender, copy)->d.payload,
+                               .reference = workload->reference,
+                               .kind = is->moves ? CHECK_WORDS
+                                       : exact   ? CHECK_EXACT
+                                                 : CHECK_BOUNDED,
+                               .own = is->scaled ? is_step(contender->role)
+                                                 : contender->role != CONTENDER_OTHER};
+    if (contender->role == CONTENDER_COPY) { /* of A */
+        examination.reference.words = workload->memory[copy][OPERAND_A];
+        examination.reference.columns = (size_t)workload->options->n;
     }
-    return result;
-}
-
-rounding workload_rounding(const workload *workload, const contender *contender) {
-    const arithmetic *arithmetic = &workload->arithmetic;
-    const bool own =
-        arithmetic->scaled ? is_step(contender->role) : contender->role != CONTENDER_OTHER;
-    return arithmetic_rounding(arithmetic, workload->reference.k, own);
+    return check_output(&examination, workload->device->stream);
 }
 
 void workload_poison(const workload *workload) {
-    for (size_t i = 0; i < workload->copies; ++i) {
-        for (int who = 0; who < workload->contenders; ++who) {
-            buffer_poison(&workload->copy[i].of[who].d, workload->device->stream);
-        }
+    for (size_t i = 0; i < workload->shares; ++i) {
+        buffer_poison(&workload->share[i].d, workload->device->stream);
     }
     device_wait(workload->device, "the filling of the outputs with NaN");
 }
 
 bool workload_guards_intact(const workload *workload, char *text, size_t size) {
+    const size_t contenders = (size_t)workload->contenders;
     char where[96];
-    text[0] = '\0';
-    for (size_t i = 0; i < workload->copies; ++i) {
-        for (int who = 0; who < workload->contenders; ++who) {
-            if (!buffer_guards_intact(&workload->copy[i].of[who].d, where, sizeof where)) {
-                snprintf(text, size, "guards: D%s%s of copy %zu: %s", who == 0 ? "" : " of ",
-                         who == 0 ? "" : workload->contender[who].title, i, where);
-                return false;
-            }
+    for (size_t i = 0; i < workload->shares; ++i) {
+        if (!buffer_guards_intact(&workload->share[i].d, where, sizeof where)) {
+            const size_t who = i % contenders;
+            snprintf(text, size, "guards: D%s%s of copy %zu: %s", who == 0 ? "" : " of ",
+                     who == 0 ? "" : workload->contender[who].title, i / contenders, where);
+            return false;
         }
     }
     return true;

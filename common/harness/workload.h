@@ -3,16 +3,10 @@
  * cache. The emulator times nothing, and has one copy. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "harness/arithmetic.h"
 #include "harness/buffers.h"
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/options.h"
-#include "harness/reference.h"
-#include "step.h"
 
 /* The checks in the order in which they are made: on inputs whose result is exact, on those that
  * are timed, and on what timed launches wrote. Where words are moved all three are exact. */
@@ -59,20 +53,19 @@ typedef struct share {
     void *state;     /* what the step's prepare made */
 } share;
 
-typedef struct operand_copy {
-    buffer operand[OPERANDS]; /* empty where there is none */
-    share *of;                /* [contenders] */
-} operand_copy;
-
 typedef struct workload {
     const step *step;
     const options *options;
     const device *device;
     arithmetic arithmetic; /* of the step */
+    problem shape;         /* without operands */
     reference reference;
+    operand operand[OPERANDS]; /* as they were filled last */
+    size_t operand_bytes;      /* of one A, B, D and, if there is one, C together */
     size_t copies;
-    size_t operand_bytes; /* of one A, B, D and, if there is one, C together */
-    operand_copy *copy;   /* [copies] */
+    void *(*memory)[OPERANDS]; /* [copies] of the operands; NULL where there is none */
+    size_t shares;
+    share *share;         /* [copies][contenders] */
     int contenders;       /* the step is the first */
     contender *contender; /* [contenders] */
     char without[160];    /* contenders that do not take the problem: "cuBLAS, the copy" */
@@ -96,17 +89,16 @@ share *workload_share(const workload *workload, const contender *contender, size
 /* To be called before a contender's launches, and after they have ended. */
 void workload_turn(const contender *contender, bool begins);
 
-/* What the output of the contender in a copy of the operands must be: of a plain copy, A. The
- * result shares its memory with the workload. */
-reference workload_reference(const workload *workload, const contender *contender, size_t copy);
-
-/* How a correct output of the contender may be rounded. */
-rounding workload_rounding(const workload *workload, const contender *contender);
-
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
  * that alpha or beta multiplies with 0 are NaN: BLAS specifies that they are not read. */
 void workload_fill(workload *workload, size_t count, enum inputs inputs, const integers *integers);
+
 /* Fills the outputs of all copies with NaN. */
 void workload_poison(const workload *workload);
-/* text: the buffer that was written outside of its bounds, and where; empty if there is none. */
+
+/* Checks the contender's output in a copy of the operands, as exact inputs permit or as any. */
+verdict workload_check(const workload *workload, const contender *contender, size_t copy,
+                       bool exact);
+
+/* If not, text: the buffer that was written outside of its bounds, and where. */
 bool workload_guards_intact(const workload *workload, char *text, size_t size);

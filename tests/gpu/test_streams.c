@@ -10,7 +10,6 @@
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/message.h"
-#include "harness/operands.h"
 
 enum { M = 8192, N = 16384, K = 16383, TRIES = 30 };
 static const char NAME[] = "streams: a launch right after prepare finds what it uploaded";
@@ -44,9 +43,15 @@ static void expect_end(int number) {
     cuda_check(status, "launch %d", number);
 }
 
-/* The digest of D of a state's first launch. */
+/* The digest of D of a state's first launch: of its words, compared with themselves. */
 static uint64_t first_launch(int number, bool waits) {
-    const size_t elements = (size_t)M * N;
+    const examination words = {
+        .d = product.d,
+        .reference = {.arithmetic = arithmetic_of(&(step){.computes = TRANSPOSE_FP32}),
+                      .columns = N / 2,
+                      .count = (size_t)M * N / 2,
+                      .words = product.d},
+        .kind = CHECK_WORDS};
     void *state = NULL;
     leave_dirty_memory();
     cuda_check(cudaStreamCreateWithFlags(&product.stream, cudaStreamNonBlocking), "a stream");
@@ -56,7 +61,7 @@ static uint64_t first_launch(int number, bool waits) {
     }
     EXPECT(prepared && rung->launch(&product, state) == 0, "try %d: it did not start", number);
     expect_end(number);
-    const uint64_t digest = output_digest(product.d, NUMBER_BF16, elements, product.stream);
+    const uint64_t digest = check_elements(&words, product.stream).digest;
     rung->release(state);
     cuda_check(cudaStreamDestroy(product.stream), "a stream");
     return digest;
@@ -70,12 +75,12 @@ static void launches_at_once(void) {
     }
 }
 
-static void *operand(size_t rows, uint64_t seed) {
-    const buffer made = buffer_create(2 * rows * K, false, "an operand");
-    const recipe recipe = {.inputs = INPUTS_NORMAL, .seed = seed, .row = K, .spacing = 1};
-    operands_fill(made.payload, NUMBER_BF16, rows * K, &recipe, gpu.stream);
+static void *random_operand(size_t rows, uint64_t seed) {
+    const operand all = {.format = NUMBER_BF16, .count = rows * K, .seed = seed};
+    void *matrix = device_memory(2 * all.count, "an operand");
+    operand_fill(&all, matrix, gpu.stream);
     device_wait(&gpu, "operands");
-    return made.payload;
+    return matrix;
 }
 
 int step_main(const step *step, int argc, char **argv) {
@@ -89,8 +94,8 @@ int step_main(const step *step, int argc, char **argv) {
         return 0;
     }
     device_open(step, 0, &gpu);
-    product.a = operand(M, 1);
-    product.b = operand(N, 2);
+    product.a = random_operand(M, 1);
+    product.b = random_operand(N, 2);
     product.d = device_memory(sizeof(uint16_t) * M * N, "D");
     run_case(NAME, launches_at_once);
     return test_result();

@@ -18,7 +18,6 @@ static const run RUNS[] = {
     {NULL, &BF16, 0, "--policy all", USAGE, "a GPU orders events itself"},
     {"bad shapes exit with 2", &BF16, 0, "--m 100", USAGE, "m=100 is not a multiple of 128"},
     {NULL, &BF16, 0, "--n 128", USAGE, "multiples of 256"},
-    {NULL, &BF16, 0, "--k 33554432", USAGE, "exact check"},
     {"what needs no newest GPU says so, and takes alpha and beta", &ADDMM, 0,
      "--alpha -2.5 --beta 0", CANNOT, "compute capability 8.0 or later"},
     {NULL, &ADDMM, 0, "--alpha nan", USAGE, "--alpha 'nan'"},

@@ -38,8 +38,7 @@ static int launches; /* of the step of this process */
 
 static inline int prepare(const problem *problem, void **state) {
     const bool fp16 = subject->fp16_sums && ON_GPU;
-    *state = second_opinion_open(subject, fp16 ? CONTENDER_NARROW_SUMS : CONTENDER_OTHER,
-                                 problem->stream);
+    *state = second_opinion_open(subject, fp16 ? CONTENDER_NARROW_SUMS : CONTENDER_OTHER, problem);
     return 0;
 }
 

@@ -2,12 +2,9 @@
  * and integers that no order of summation rounds. */
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "harness/reference.h"
 #include "harness/timing.h"
-#include "harness/workload.h"
 #include "../../emulator/tests/test.h"
 
 static const step tiled = {
@@ -22,83 +19,67 @@ static const step fp8 = {.name = "f01", .computes = GEMM_FP8};
 static const step addmm = {.name = "a01", .computes = ADDMM_FP16};
 static const step adds_one = {.name = "t01", .computes = ADD_ONE_INT32, .multiple_m = 1};
 static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .multiple_n = 8};
-static char error[512];
 
 /* ---- shapes */
 
-typedef struct row {
-    const char *name; /* of the case that begins here; NULL: it goes on */
-    const step *step;
-    int m, n, k;
-    const char *error; /* what the error has in it; NULL: the shape is taken */
-} row;
-
-static const row ROWS[] = {
-    {"supported shapes are taken", &tiled, 128, 256, 64, NULL},
-    {NULL, &tiled, 8192, 8192, 8192, NULL},
-    {NULL, &loose, 1, 24, 8, NULL},
-    {NULL, &loose, 1 << 30, 24, 1 << 24, NULL},
-    {"others are refused in words", &tiled, 100, 256, 64,
-     "m=100 is not a multiple of 128 (v07 takes m: multiples of 128, n: multiples of 256, k: "
-     "multiples of 64)"},
-    {NULL, &tiled, 128, 128, 64, "n=128"},
-    {NULL, &tiled, 128, 256, 32, "k=32"},
-    {NULL, &tiled, 0, 256, 64, "m=0"},
-    {NULL, &tiled, 128, -256, 64, "n=-256"},
-    {NULL, &loose, 1 << 19, 524280, 8, NULL},
-    {NULL, &loose, 2000000, 1999992, 8,
-     "m=2000000 n=1999992: D may have at most 274877906944 elements"},
-    {NULL, &loose, (1 << 30) + 1, 24, 8, "m=1073741825: must be from 1 to 1073741824"},
-    {"rows are multiples of 16 bytes", &loose, 1, 12, 8, "n: multiples of 24"},
-    {NULL, &loose, 1, 24, 4, "k=4"},
-    {"rows of any length, where a rung takes them", &any_row, 1, 1, 1, NULL},
-    {NULL, &any_row, 3, 12, 4097, NULL},
-    {NULL, &any_row, 3, 0, 7, "n=0"},
-    {"fp16 and fp32 rows", &half, 3, 8, 8, NULL},
-    {NULL, &half, 3, 12, 8, "n=12"},
-    {NULL, &addmm, 3, 12, 8, NULL},
-    {NULL, &addmm, 3, 14, 8, "n=14"},
-    {NULL, &addmm, 3, 12, 4, "k=4"},
-    {NULL, &half, 3, 8, 1 << 25, NULL},
-    {"rows of e4m3", &fp8, 3, 8, 16, NULL},
-    {NULL, &fp8, 3, 8, 24, "k=24 is not a multiple of 16"},
-    {NULL, &fp8, 3, 8, 1 << 25, NULL},
-    {"matrices that are moved", &adds_one, 1, 4, 0, NULL},
-    {NULL, &adds_one, 3, 1 << 30, 0, NULL},
-    {NULL, &adds_one, 3, INT_MAX - 3, 0, "n=2147483644: must be from 1 to 1073741824"},
-    {NULL, &adds_one, 4, 2, 0, "n=2"},
-    {NULL, &transposes, 4, 8, 0, NULL},
-    {NULL, &transposes, 4, 4, 0, "n=4"},
-    {NULL, &transposes, 1, 8, 0,
-     "m=1 is not a multiple of 4 (t02 takes m: multiples of 4, n: multiples of 8, since TMA copies "
-     "rows of whole 16 bytes and rows of A have n elements, rows of D m)"},
-    {"rows that a rung cannot address are refused", &limited, 256, 8, 1 << 23, NULL},
-    {NULL, &limited, 256, 8, 8500000, "k=8500000: must be from 1 to 8388608"},
-    {"k beyond exact sums is refused", &loose, 1, 24, (1 << 24) + 8, "16777216"},
-};
-enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
-
-static size_t first; /* row of the case that runs */
-
-static void rows(void) {
-    for (size_t i = first; i < ROW_COUNT && (i == first || ROWS[i].name == NULL); ++i) {
-        const row *row = &ROWS[i];
-        const int refused = shape_check(row->step, row->m, row->n, row->k, error, sizeof error);
-        EXPECT((refused != 0) == (row->error != NULL), "m=%d n=%d k=%d", row->m, row->n, row->k);
-        EXPECT(refused == 0 || strstr(error, row->error) != NULL, "%s", error);
+static void shapes(void) {
+    static const struct {
+        const step *step;
+        int m, n, k;
+        const char *error; /* what the error has in it; NULL: the shape is taken */
+    } rows[] = {
+        {&tiled, 128, 256, 64, NULL},
+        {&loose, 1, 24, 8, NULL},
+        {&loose, 1 << 30, 24, 1 << 25, NULL},
+        {&tiled, 100, 256, 64,
+         "m=100 is not a multiple of 128 (v07 takes m: multiples of 128, n: multiples of 256, k: "
+         "multiples of 64)"},
+        {&tiled, 128, 128, 64, "n=128"},
+        {&tiled, 128, 256, 32, "k=32"},
+        {&tiled, 128, -256, 64, "n=-256"},
+        {&loose, 2000000, 1999992, 8,
+         "m=2000000 n=1999992: D may have at most 274877906944 elements"},
+        {&loose, (1 << 30) + 1, 24, 8, "m=1073741825: must be from 1 to 1073741824"},
+        {&loose, 1, 12, 8, "n: multiples of 24"}, /* rows of 16 bytes */
+        {&loose, 1, 24, 4, "k=4"},
+        {&any_row, 3, 12, 4097, NULL},
+        {&any_row, 3, 0, 7, "n=0"},
+        {&half, 3, 12, 8, "n=12"},
+        {&addmm, 3, 14, 8, "n=14"},
+        {&fp8, 3, 8, 16, NULL},
+        {&fp8, 3, 8, 24, "k=24 is not a multiple of 16"},
+        {&adds_one, 3, 1 << 30, 0, NULL},
+        {&adds_one, 3, INT_MAX - 3, 0, "n=2147483644: must be from 1 to 1073741824"},
+        {&transposes, 4, 8, 0, NULL},
+        {&transposes, 1, 8, 0,
+         "m=1 is not a multiple of 4 (t02 takes m: multiples of 4, n: multiples of 8, since TMA "
+         "copies rows of whole 16 bytes)"},
+        {&limited, 256, 8, 1 << 23, NULL},
+        {&limited, 256, 8, 8500000, "k=8500000: must be from 1 to 8388608"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char error[512] = "";
+        const int refused =
+            shape_check(rows[i].step, rows[i].m, rows[i].n, rows[i].k, error, sizeof error);
+        EXPECT((refused != 0) == (rows[i].error != NULL), "row %zu", i);
+        EXPECT(refused == 0 || strstr(error, rows[i].error) != NULL, "%s", error);
     }
 }
 
-static void expect_rounded_up(const step *step, int m, int n, int k, problem up) {
-    shape_round_up(step, &m, &n, &k);
-    EXPECT(m == up.m && n == up.n && k == up.k, "m=%d n=%d k=%d", m, n, k);
-}
-
 static void rounding_up(void) {
-    expect_rounded_up(&tiled, 1, 257, 64, (problem){.m = 128, .n = 512, .k = 64});
-    expect_rounded_up(&loose, 128, 512, 64, (problem){.m = 128, .n = 528, .k = 64});
-    expect_rounded_up(&any_row, 3, 5, 7, (problem){.m = 3, .n = 5, .k = 7});
-    expect_rounded_up(&transposes, 1, 9, 0, (problem){.m = 4, .n = 16});
+    static const struct {
+        const step *step;
+        int shape[3], up[3];
+    } rows[] = {{&tiled, {1, 257, 64}, {128, 512, 64}},
+                {&loose, {128, 512, 64}, {128, 528, 64}},
+                {&any_row, {3, 5, 7}, {3, 5, 7}},
+                {&transposes, {1, 9, 0}, {4, 16, 0}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        int m = rows[i].shape[0], n = rows[i].shape[1], k = rows[i].shape[2];
+        shape_round_up(rows[i].step, &m, &n, &k);
+        EXPECT(m == rows[i].up[0] && n == rows[i].up[1] && k == rows[i].up[2], "m=%d n=%d k=%d", m,
+               n, k);
+    }
 }
 
 static void copies(void) {
@@ -118,11 +99,6 @@ static void copies(void) {
 
 /* ---- numbers */
 
-static integers integers_of(const step *step, int64_t k, float alpha, float beta) {
-    const arithmetic arithmetic = arithmetic_of(step);
-    return arithmetic_integers(&arithmetic, k, alpha, beta);
-}
-
 static void computations(void) {
     const step unknown = {.computes = (enum computation)99};
     const arithmetic sums = arithmetic_of(&half_sums);
@@ -133,21 +109,11 @@ static void computations(void) {
     EXPECT(arithmetic_of(&unknown).name == NULL, "unknown");
     EXPECT(arithmetic_work(&transposed, 32768, 65536, 0) == 17179869184.0, "bytes");
     EXPECT(arithmetic_work(&sums, 8192, 8192, 8192) == 1099511627776.0, "flop");
-    EXPECT(arithmetic_rounding(&sums, 4096, true).to_fp16 == 512, "fp16 sums");
-    EXPECT(arithmetic_rounding(&sums, 4, true).to_fp16 == 1, "less than one group");
-    EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp16 == 0, "fp32 sums");
-    EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp32 == 4096, "fp32 sums");
-    const arithmetic with_c = arithmetic_of(&addmm);
-    EXPECT(arithmetic_rounding(&with_c, 4096, true).to_fp32 == 4096 + 3, "alpha, beta and C");
 }
 
-static void integer_range(void) {
-    static const int largest_k[] = {1 << 24, 1 << 22, (1 << 24) / 9, 1 << 20}; /* of 1, 2, 3, 4 */
-    for (int range = 1; range <= LARGEST_INTEGER_RANGE; ++range) {
-        const int k = largest_k[range - 1];
-        EXPECT(random_integer_range(k, 1 << 24) == range, "k=%d", k);
-        EXPECT(random_integer_range(k + 1, 1 << 24) == range - 1, "k=%d", k + 1);
-    }
+static integers integers_of(const step *step, int64_t k, float alpha, float beta) {
+    const arithmetic arithmetic = arithmetic_of(step);
+    return arithmetic_integers(&arithmetic, k, alpha, beta);
 }
 
 /* The largest sum of |a||b| that a row can have. */
@@ -156,72 +122,74 @@ static int64_t largest_sum(integers integers, int64_t k) {
     return used * integers.range * integers.range;
 }
 
+/* No sum passes the limit, and no larger range or denser row would do. */
 static void sums_stay_exact(void) {
-    for (int64_t k = 8; k < 200000; k += k / 7 / 8 * 8 + 8) {
-        EXPECT(largest_sum(integers_of(&tiled, k, 1, 1), k) <= 1 << 24, "bf16, k=%d", (int)k);
-        EXPECT(largest_sum(integers_of(&half, k, 1, 1), k) <= 65504, "fp16, k=%d", (int)k);
-        EXPECT(largest_sum(integers_of(&half_sums, k, 1, 1), k) <= 2048, "sums, k=%d", (int)k);
-        EXPECT(integers_of(&tiled, k, 1, 1).range == random_integer_range(k, EXACT_INTEGER_LIMIT) &&
-                   integers_of(&tiled, k, 1, 1).spacing == 1,
-               "bf16 has the integers that it always had");
+    static const struct {
+        const step *step;
+        int64_t limit;
+    } rows[] = {{&tiled, 1 << 24}, {&half, 65504}, {&half_sums, 2048}, {&fp8, 16384}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        for (int64_t k = 8; k < 1 << 26; k += k / 7 / 8 * 8 + 8) {
+            const integers found = integers_of(rows[i].step, k, 1, 1);
+            const struct integers wider = {true, found.range + 1, found.spacing};
+            const struct integers denser = {true, 1, found.spacing - 1};
+            EXPECT(found.exact && largest_sum(found, k) <= rows[i].limit, "row %zu, k=%d", i,
+                   (int)k);
+            EXPECT(found.range == LARGEST_INTEGER || largest_sum(wider, k) > rows[i].limit,
+                   "row %zu, k=%d: range %d", i, (int)k, found.range);
+            EXPECT(found.spacing == 1 || largest_sum(denser, k) > rows[i].limit,
+                   "row %zu, k=%d: spacing %d", i, (int)k, found.spacing);
+        }
     }
     EXPECT(integers_of(&half_sums, 128, 1, 1).range == 4, "128");
     EXPECT(integers_of(&half_sums, 2048, 1, 1).spacing == 1, "2048");
     EXPECT(integers_of(&half_sums, 2056, 1, 1).spacing == 2, "2056");
-    EXPECT(integers_of(&half_sums, 8192, 1, 1).spacing == 4, "8192");
 }
 
 static bool is_fp32(double value) { return (double)(float)value == value; }
 
 /* What a rung may round on the way from s and c to D. */
-static void expect_exact(float alpha, float beta, float s, float c) {
-    const double result = (double)alpha * (double)s + (double)beta * (double)c;
-    EXPECT(is_fp32(result) && is_fp32((double)alpha * (double)s) &&
-               is_fp32((double)beta * (double)c),
-           "alpha=%g beta=%g s=%g c=%g", (double)alpha, (double)beta, (double)s, (double)c);
-}
-
 static void scalars_stay_exact(void) {
     static const float scalars[] = {0, 1, -1, -2.5f, 0.5f, 3, 15.9375f};
     enum { COUNT = sizeof scalars / sizeof *scalars, K = 8192 };
     for (int i = 0; i < COUNT * COUNT; ++i) {
-        const float alpha = scalars[i / COUNT];
-        const float beta = scalars[i % COUNT];
-        const integers integers = integers_of(&addmm, K, alpha, beta);
-        if (!integers.exact) {
-            EXPECT(fabsf(alpha) > 15, "alpha=%g beta=%g", (double)alpha, (double)beta);
-            continue;
-        }
-        const int64_t most = largest_sum(integers, K);
-        for (int j = -integers.c_range; j <= integers.c_range; ++j) {
-            const float c = (float)j;
-            expect_exact(alpha, beta, (float)most, c);
-            expect_exact(alpha, beta, (float)-most, c);
-            expect_exact(alpha, beta, 7, c);
+        const double alpha = (double)scalars[i / COUNT];
+        const double beta = (double)scalars[i % COUNT];
+        const integers integers = integers_of(&addmm, K, (float)alpha, (float)beta);
+        const double most = (double)largest_sum(integers, K);
+        const double sums[] = {most, -most, 7};
+        EXPECT(integers.exact, "alpha=%g beta=%g", alpha, beta);
+        for (int j = 0; j < 3 * (2 * LARGEST_INTEGER + 1); ++j) {
+            const double s = alpha * sums[j % 3];
+            const double c = beta * (j / 3 - LARGEST_INTEGER);
+            EXPECT(is_fp32(s) && is_fp32(c) && is_fp32(s + c), "alpha=%g beta=%g: %g + %g", alpha,
+                   beta, s, c);
         }
     }
-    EXPECT(!integers_of(&addmm, K, 0.3f, 1).exact, "0.3");
-    EXPECT(!integers_of(&addmm, K, 1, 1000).exact, "1000");
+    EXPECT(!integers_of(&addmm, K, 0.3f, 1).exact && !integers_of(&addmm, K, 1, 1000).exact,
+           "scalars that are no sixteenths, or too large");
     EXPECT(integers_of(&addmm, 1 << 26, -2.5f, 1).spacing > 1, "a very long sum");
 }
 
 static void epilogue(void) {
-    const float c[] = {NAN, 4};
-    problem problem = {.c = c, .alpha = -2, .beta = 0.5f};
-    double value = 3;
-    double magnitude = 5;
-    reference_epilogue(&problem, 1, &value, &magnitude);
-    EXPECT(value == -4 && magnitude == 12, "%g, %g", value, magnitude);
-    problem.beta = 0;
-    value = 3;
-    magnitude = 5;
-    reference_epilogue(&problem, 0, &value, &magnitude);
-    EXPECT(value == -6 && magnitude == 10, "C is looked at: %g", value);
-    problem.alpha = 0;
-    problem.beta = 0.5f;
-    value = magnitude = NAN;
-    reference_epilogue(&problem, 1, &value, &magnitude);
-    EXPECT(value == 2 && magnitude == 2, "A and B are looked at: %g", value);
+    static const struct {
+        float alpha, beta;
+        size_t position; /* of a C whose first element is NaN */
+        sums sums;
+        double value, magnitude;
+    } rows[] = {{-2, 0.5f, 1, {3, 5, 0}, -4, 12},
+                {-2, 0, 0, {3, 5, 0}, -6, 10},
+                {0, 0.5f, 1, {NAN, NAN, 0}, 2, 2}};
+    static const float c[] = {NAN, 4};
+    const arithmetic arithmetic = arithmetic_of(&addmm);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const problem problem = {.c = c, .alpha = rows[i].alpha, .beta = rows[i].beta};
+        const expected found =
+            reference_epilogue(&arithmetic, &problem, rows[i].position, rows[i].sums);
+        const double share = (double)found.magnitude / rows[i].magnitude;
+        EXPECT(found.value == rows[i].value && share > 1 && share < 1 + 0x1p-22, "row %zu: %g, %g",
+               i, found.value, (double)found.magnitude);
+    }
 }
 
 /* ---- measurements */
@@ -280,65 +248,49 @@ static void times(void) {
 
 static void peaks(void) {
     static const struct {
-        const char *name;
-        int compute_capability;
+        device_info gpu;
         double fp16_sums, fp32_sums; /* 0: not known */
-    } ROWS_OF_PEAKS[] = {{"NVIDIA A100", 80, 2048, 2048},
-                         {"NVIDIA GeForce RTX 3090", 86, 1024, 512},
-                         {"NVIDIA RTX A6000", 86, 1024, 0},
-                         {"Orin", 87, 0, 0},
-                         {"NVIDIA GeForce RTX 4060 Laptop GPU", 89, 1024, 512},
-                         {"NVIDIA L40S", 89, 1024, 0},
-                         {"NVIDIA H200", 90, 4096, 4096},
-                         {"NVIDIA B200", 100, 0, 0},
-                         {"NVIDIA GeForce RTX 5090", 120, 1024, 512}};
+    } rows[] = {{{.compute_capability = 80, .name = "NVIDIA A100"}, 2048, 2048},
+                {{.compute_capability = 86, .name = "NVIDIA GeForce RTX 3090"}, 1024, 512},
+                {{.compute_capability = 86, .name = "NVIDIA RTX A6000"}, 1024, 0},
+                {{.compute_capability = 87, .name = "Orin"}, 0, 0},
+                {{.compute_capability = 89, .name = "NVIDIA GeForce RTX 4060 Laptop"}, 1024, 512},
+                {{.compute_capability = 89, .name = "NVIDIA L40S"}, 1024, 0},
+                {{.compute_capability = 90, .name = "NVIDIA H200"}, 4096, 4096},
+                {{.compute_capability = 100, .name = "NVIDIA B200"}, 0, 0},
+                {{.compute_capability = 120, .name = "NVIDIA GeForce RTX 5090"}, 1024, 512}};
     static const options o = {.m = 1000, .n = 1000, .k = 500}; /* 1e9 flop in 1e9 cycles */
     double one = 1;
     contender contender = {.role = CONTENDER_STEP, .of = {&one, &one, &one, &one}};
-    device gpu = {.info = {.sms = 1}};
+    device gpu;
     workload workload = {.step = &half,
                          .options = &o,
                          .device = &gpu,
                          .arithmetic = arithmetic_of(&half),
                          .contenders = 1,
                          .contender = &contender};
-    for (size_t i = 0; i < 2 * sizeof ROWS_OF_PEAKS / sizeof *ROWS_OF_PEAKS; ++i) {
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; ++i) {
         const bool fp16_sums = i % 2 == 0;
-        const double wanted =
-            fp16_sums ? ROWS_OF_PEAKS[i / 2].fp16_sums : ROWS_OF_PEAKS[i / 2].fp32_sums;
+        const double wanted = fp16_sums ? rows[i / 2].fp16_sums : rows[i / 2].fp32_sums;
         workload.arithmetic.fp16_sums = fp16_sums;
-        gpu.info.compute_capability = ROWS_OF_PEAKS[i / 2].compute_capability;
-        snprintf(gpu.info.name, sizeof gpu.info.name, "%s", ROWS_OF_PEAKS[i / 2].name);
+        gpu.info = rows[i / 2].gpu;
+        gpu.info.sms = 1;
         const double share = timing_summarize(&workload, &contender, 1).of[SHARE];
         EXPECT(wanted > 0 ? near(share, 1 / wanted) : isnan(share), "%s, %s sums: %g",
                gpu.info.name, fp16_sums ? "fp16" : "fp32", share);
     }
 }
 
-static const struct {
-    const char *name;
-    void (*body)(void);
-} CASES[] = {
-    {"shape: rounding up to what is taken", rounding_up},
-    {"shape: number of operand copies", copies},
-    {"arithmetic: what is computed, and what is rounded", computations},
-    {"arithmetic: range of exact integers", integer_range},
-    {"arithmetic: sums of the exact check's integers", sums_stay_exact},
-    {"arithmetic: alpha and beta in the exact check", scalars_stay_exact},
-    {"arithmetic: alpha, beta and C, and what 0 leaves out", epilogue},
-    {"statistics: quantiles interpolate, and leave out what was not measured", quantiles},
-    {"statistics: times, shares and ratios", times},
-    {"statistics: the tensor cores' peak by card and width of the sums", peaks},
-};
-
 int main(void) {
-    for (; first < ROW_COUNT; ++first) {
-        if (ROWS[first].name != NULL) {
-            run_row("shape", ROWS[first].name, rows);
-        }
-    }
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
-        run_case(CASES[i].name, CASES[i].body);
-    }
+    run_case("shape: what is taken, and others are refused in words", shapes);
+    run_case("shape: rounding up to what is taken", rounding_up);
+    run_case("shape: number of operand copies", copies);
+    run_case("arithmetic: what is computed", computations);
+    run_case("arithmetic: sums of the exact check's integers", sums_stay_exact);
+    run_case("arithmetic: alpha and beta in the exact check", scalars_stay_exact);
+    run_case("arithmetic: alpha, beta and C, and what 0 leaves out", epilogue);
+    run_case("statistics: quantiles interpolate, and leave out what was not measured", quantiles);
+    run_case("statistics: times, shares and ratios", times);
+    run_case("statistics: the tensor cores' peak by card and width of the sums", peaks);
     return test_result();
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../device/e4m3_integers.h"
-#include "harness/reference.h"
+#include "harness/check.h"
 #include "../../emulator/tests/test.h"
 
 /* ---- numbers */
@@ -30,28 +30,14 @@ static void every_number(void) {
 }
 
 static void rounding_to_e4m3(void) {
-    static const struct {
-        float value, rounded;
-    } rows[] = {{1.0625f, 1},
-                {1.0626f, 1.125f},
-                {1.1875f, 1.25f}, /* ties to even */
-                {-1.0625f, -1},
-                {15.5f, 16},
-                {448, 448},
-                {449, 448},
-                {464, 448},
-                {465, 448}, /* it saturates */
-                {1e9f, 448},
-                {INFINITY, 448},
-                {-INFINITY, -448},
-                {0x1p-10f, 0},
-                {0x1.8p-9f, 0x1p-8f},
-                {0x1.fp-7f, 0x1p-6f},
-                {0x1.000002p-10f, 0x1p-9f},
-                {0x1p-149f, 0}};
+    static const float rows[][2] = {
+        {1.0625f, 1},  {1.0626f, 1.125f},    {1.1875f, 1.25f},     {-1.0625f, -1},
+        {15.5f, 16},   {449, 448},           {465, 448},           {-INFINITY, -448},
+        {0x1p-10f, 0}, {0x1.8p-9f, 0x1p-8f}, {0x1.fp-7f, 0x1p-6f}, {0x1.000002p-10f, 0x1p-9f},
+        {0x1p-149f, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const float got = number_round(NUMBER_E4M3, rows[i].value);
-        EXPECT(got == rows[i].rounded, "%g became %g", (double)rows[i].value, (double)got);
+        const float got = number_round(NUMBER_E4M3, rows[i][0]);
+        EXPECT(got == rows[i][1], "%g became %g", (double)rows[i][0], (double)got);
     }
     EXPECT(signbit(number_round(NUMBER_E4M3, -0.0f)) && isnan(number_round(NUMBER_E4M3, NAN)),
            "-0 and NaN");
@@ -116,7 +102,7 @@ static uint32_t word(float value) {
     return bits;
 }
 
-static void sums(void) {
+static void one_sum(void) {
     const float got = multiply_add(now->a, now->b, 3, now->addend);
     EXPECT(isnan(now->sum) ? word(got) == 0x7fffffff : word(got) == word(now->sum), "%a",
            (double)got);
@@ -154,17 +140,6 @@ static const step BLOCKS = {
     .name = "f03", .computes = GEMM_FP8, .promotion = 128, .block_scales = true};
 static const step *const STEPS[] = {&PLAIN, &PROMOTED, &BLOCKS};
 
-static void exact_integers(void) {
-    for (int k = 16; k < 200000; k += k / 7 / 16 * 16 + 16) {
-        const arithmetic arithmetic = arithmetic_of(&PLAIN);
-        const integers integers = arithmetic_integers(&arithmetic, k, 1, 1);
-        const int used = (k + integers.spacing - 1) / integers.spacing;
-        EXPECT(integers.exact && used * integers.range * integers.range <= E4M3_INTEGERS, "k=%d",
-               k);
-        EXPECT((integers.spacing == 1) == (k <= E4M3_INTEGERS), "k=%d", k);
-    }
-}
-
 /* Operands with room for the longest sums, and scales for each block: 3 rows of A, 131 of B, of
  * which the last ones have other scales; or one row of A and SUMS of B, of up to MOST_K. */
 enum { M = 3, N = 131, K = 1040, K_BLOCKS = 9, COLUMNS = 12, N_BLOCKS = 2 };
@@ -177,17 +152,16 @@ static struct operands {
 } made;
 
 static problem make_operands(int m, int n, int k, enum inputs inputs, uint64_t seed) {
-    void *const all[] = {made.a, made.b, made.scale_a, made.scale_b};
-    const size_t counts[] = {(size_t)(m * k), (size_t)(n * k), MOST_K / SCALE_BLOCK,
-                             MOST_K / SCALE_BLOCK};
-    recipe recipe = {.inputs = inputs, .seed = seed, .row = (uint64_t)k, .range = 2, .spacing = 1};
-    for (int i = 0; i < 4; ++i) {
-        recipe.stream = (uint64_t)i;
-        recipe.inputs = i < 2 ? inputs : inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
-        for (size_t j = 0; j < counts[i]; ++j) {
-            operand_write(all[i], i < 2 ? NUMBER_E4M3 : NUMBER_FP32, &recipe, j);
-        }
-    }
+    const enum inputs of_scales = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES;
+    const size_t blocks = MOST_K / SCALE_BLOCK;
+    const operand all[] = {{"A", NUMBER_E4M3, (size_t)(m * k), inputs, 0, seed, (uint64_t)k, 2, 1},
+                           {"B", NUMBER_E4M3, (size_t)(n * k), inputs, 1, seed, (uint64_t)k, 2, 1},
+                           {"of A", NUMBER_FP32, blocks, of_scales, 2, seed, 0, 0, 0},
+                           {"of B", NUMBER_FP32, blocks, of_scales, 3, seed, 0, 0, 0}};
+    operand_fill(&all[0], made.a, NULL);
+    operand_fill(&all[1], made.b, NULL);
+    operand_fill(&all[2], made.scale_a, NULL);
+    operand_fill(&all[3], made.scale_b, NULL);
     return (problem){.a = made.a,
                      .b = made.b,
                      .scale_a = made.scale_a,
@@ -201,23 +175,17 @@ static void scales(void) {
     const problem problem = make_operands(M, N, K, INPUTS_NORMAL, 1);
     const arithmetic one = arithmetic_of(&PLAIN);
     const arithmetic blocks = arithmetic_of(&BLOCKS);
-    const struct {
-        float got, wanted;
-    } rows[] = {{scale_of_a(&one, &problem, 2, 700), made.scale_a[0]},
-                {scale_of_b(&one, &problem, 130, 700), made.scale_b[0]},
-                {scale_of_a(&blocks, &problem, 2, 700), made.scale_a[5 * M + 2]},
-                {scale_of_b(&blocks, &problem, 130, 700), made.scale_b[COLUMNS + 5]}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        EXPECT(rows[i].got == rows[i].wanted, "row %zu", i);
-    }
-    EXPECT(arithmetic_scales_of_a(&blocks, M, K) == K_BLOCKS * M, "of A");
-    EXPECT(arithmetic_scales_of_b(&blocks, N, K) == N_BLOCKS * COLUMNS, "of B");
-    EXPECT(arithmetic_scales_of_a(&one, M, K) == 1 && arithmetic_scales_of_b(&one, N, K) == 1, "1");
+    EXPECT(scale_of(&one, &problem, false, 2, 700) == made.scale_a[0], "one of A");
+    EXPECT(scale_of(&one, &problem, true, 130, 700) == made.scale_b[0], "one of B");
+    EXPECT(scale_of(&blocks, &problem, false, 2, 700) == made.scale_a[5 * M + 2], "a block of A");
+    EXPECT(scale_of(&blocks, &problem, true, 130, 700) == made.scale_b[COLUMNS + 5], "of B");
+    EXPECT(scale_count(&blocks, false, M, K) == K_BLOCKS * M, "blocks of A");
+    EXPECT(scale_count(&blocks, true, N, K) == N_BLOCKS * COLUMNS, "blocks of B");
+    EXPECT(scale_count(&one, false, M, K) == 1 && scale_count(&one, true, N, K) == 1, "1");
     unsigned powers = 0;
     int rounded = 0;
     for (uint64_t i = 0; i < 1000; ++i) {
-        const recipe recipe = {.inputs = INPUTS_SCALES, .seed = i};
-        const float scale = random_element(&recipe, i);
+        const float scale = random_element(&(operand){.inputs = INPUTS_SCALES, .seed = i}, i);
         EXPECT(scale >= 0x1p-20f && scale < 0x1p4f, "%a", (double)scale);
         powers |= 1U << (ilogbf(scale) + 20);
         rounded += number_round(NUMBER_BF16, scale) == scale;
@@ -226,12 +194,16 @@ static void scales(void) {
            rounded);
 }
 
-/* The reference of every element on the emulator, whose memory is the host's. */
-static reference reference_of(const step *step, const problem *problem) {
+/* The reference of every element, on the emulator, whose memory is the host's; and what it makes of
+ * outputs: the step's own, or another's. */
+static examination examine(const step *step, const problem *problem, bool own) {
     const arithmetic arithmetic = arithmetic_of(step);
-    const reference made_of = reference_create(&arithmetic, problem->m, problem->n, problem->k);
-    reference_compute(&made_of, problem, NULL);
-    return made_of;
+    const examination e = {.reference =
+                               reference_create(&arithmetic, problem->m, problem->n, problem->k),
+                           .kind = CHECK_BOUNDED,
+                           .own = own};
+    reference_compute(&e.reference, problem, NULL);
+    return e;
 }
 
 /* Of normal inputs the model is within the bound, a last bit changed is noticed though the bound
@@ -241,39 +213,25 @@ static void modelled(void) {
     for (size_t s = 0; s < 2 * sizeof STEPS / sizeof *STEPS; ++s) {
         const step *step = STEPS[s / 2];
         const bool exact = s % 2 == 1;
-        const arithmetic arithmetic = arithmetic_of(step);
-        const rounding own = arithmetic_rounding(&arithmetic, K, true);
-        const rounding other = arithmetic_rounding(&arithmetic, K, false);
         const problem problem = make_operands(M, N, K, exact ? INPUTS_INTEGERS : INPUTS_NORMAL, 1);
-        const reference reference = reference_of(step, &problem);
+        const examination own = examine(step, &problem, true);
+        examination other = own;
         int lost = 0;
-        for (size_t i = 0; i < reference.count; ++i) {
-            const expected *e = &reference.elements[i];
+        other.own = false;
+        for (size_t i = 0; i < own.reference.count; ++i) {
+            const expected *e = &own.reference.elements[i];
             const float model = number_round(NUMBER_BF16, e->modelled);
             const float next = number_round(NUMBER_BF16, e->modelled * (1 + 0x1p-7f));
             const float value = number_round(NUMBER_BF16, (float)e->value);
-            EXPECT(compare_bounded(&own, model, e).right, "%s: %zu", step->name, i);
-            EXPECT(exact || !compare_bounded(&own, next, e).right, "%s: %zu", step->name, i);
-            EXPECT(compare_bounded(&other, value, e).right, "others: %zu", i);
-            EXPECT(!compare_bounded(&other, NAN, e).right, "NaN: %zu", i);
+            EXPECT(compare(&own, model, e).right, "%s: %zu", step->name, i);
+            EXPECT(exact || !compare(&own, next, e).right, "%s: %zu", step->name, i);
+            EXPECT(compare(&other, value, e).right, "others: %zu", i);
+            EXPECT(!compare(&other, NAN, e).right, "NaN: %zu", i);
             lost += (double)e->modelled != e->value;
         }
         EXPECT(exact ? lost == 0 : lost > 300, "%s: %d sums lost something", step->name, lost);
-        reference_destroy(&reference);
+        reference_destroy(&own.reference);
     }
-}
-
-/* The exact sum of the products of a column's k-tile that begins at `first`. */
-static double sum_of_tile(const arithmetic *arithmetic, const problem *problem, size_t column,
-                          size_t first) {
-    double sum = 0;
-    for (size_t j = first; j < first + SCALE_BLOCK; ++j) {
-        sum += (double)e4m3_to_float(made.a[j]) *
-               (double)e4m3_to_float(made.b[column * (size_t)problem->k + j]) *
-               (double)scale_of_a(arithmetic, problem, 0, j) *
-               (double)scale_of_b(arithmetic, problem, column, j);
-    }
-    return sum;
 }
 
 /* What another library may give passes, promoted at any interval or k split into parts; zeros do
@@ -283,34 +241,35 @@ static void others_are_bounded(void) {
     for (int i = 0; 512 << i / 2 <= MOST_K; ++i) {
         const int k = 512 << i / 2;
         const problem problem = make_operands(1, SUMS, k, INPUTS_NORMAL, (uint64_t)k);
-        const reference reference = reference_of(steps[i % 2], &problem);
-        arithmetic arithmetic = reference.arithmetic;
-        const rounding rounding = arithmetic_rounding(&arithmetic, k, false);
+        const examination other = examine(steps[i % 2], &problem, false);
+        arithmetic arithmetic = other.reference.arithmetic;
         int refused[3] = {0};
         for (size_t column = 0; column < SUMS; ++column) {
-            expected e = reference.elements[column];
+            expected e = other.reference.elements[column];
             for (int promotion = E4M3_K; promotion <= (i % 2 == 0 ? k : SCALE_BLOCK);
                  promotion *= 2) {
-                double cut;
                 arithmetic.promotion = promotion;
-                const float sum =
-                    reference_modelled(&arithmetic, &problem, column, NULL, NULL, &cut);
-                e.partials = (float)cut;
-                EXPECT(compare_bounded(&rounding, number_round(NUMBER_BF16, sum), &e).right,
-                       "k=%d, promoted every %d: %g, not %g", k, promotion, (double)sum, e.value);
+                reference_model(&arithmetic, &problem, column, NULL, NULL, &e);
+                EXPECT(compare(&other, number_round(NUMBER_BF16, e.modelled), &e).right,
+                       "k=%d, promoted every %d: %g, not %g", k, promotion, (double)e.modelled,
+                       e.value);
             }
-            refused[0] += !compare_bounded(&rounding, 0, &e).right;
+            refused[0] += !compare(&other, 0, &e).right;
             for (size_t first = 0; first < (size_t)k; first += SCALE_BLOCK) {
-                const double part = sum_of_tile(&arithmetic, &problem, column, first);
-                refused[1] += !compare_bounded(&rounding, (float)(e.value - part), &e).right;
-                refused[2] += !compare_bounded(&rounding, (float)(e.value + part), &e).right;
+                double part = 0; /* the sum of a k-tile */
+                for (size_t j = first; j < first + SCALE_BLOCK; ++j) {
+                    part += scaled_element(&arithmetic, &problem, false, 0, j) *
+                            scaled_element(&arithmetic, &problem, true, column, j);
+                }
+                refused[1] += !compare(&other, (float)(e.value - part), &e).right;
+                refused[2] += !compare(&other, (float)(e.value + part), &e).right;
             }
         }
         EXPECT(refused[0] > SUMS / 2 && refused[1] > 0 && refused[2] > 0,
                "k=%d, %s: of %d zeros are refused %d times, sums without a k-tile %d times, with "
                "one twice %d times",
                k, steps[i % 2]->name, SUMS, refused[0], refused[1], refused[2]);
-        reference_destroy(&reference);
+        reference_destroy(&other.reference);
     }
 }
 
@@ -370,13 +329,14 @@ static void promotion_helps(void) {
 }
 
 static void nan_reaches_the_output(void) {
-    double cut;
+    expected e[2];
     const problem problem = make_operands(M, N, K, INPUTS_NORMAL, 1);
     made.a[K + 700] = 0xff;
     for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
         const arithmetic arithmetic = arithmetic_of(STEPS[s]);
-        EXPECT(isnan(reference_modelled(&arithmetic, &problem, N + 5, NULL, NULL, &cut)), "row 1");
-        EXPECT(!isnan(reference_modelled(&arithmetic, &problem, N - 1, NULL, NULL, &cut)), "row 0");
+        reference_model(&arithmetic, &problem, N + 5, NULL, NULL, &e[0]);
+        reference_model(&arithmetic, &problem, N - 1, NULL, NULL, &e[1]);
+        EXPECT(isnan(e[0].modelled) && !isnan(e[1].modelled), "row 1, and row 0");
     }
 }
 
@@ -432,29 +392,18 @@ static void recorded_vectors(void) {
     globfree(&found);
 }
 
-static const struct {
-    const char *name;
-    void (*body)(void);
-} CASES[] = {
-    {"e4m3: every number", every_number},
-    {"e4m3: rounding, and saturation", rounding_to_e4m3},
-    {"e4m3: whole numbers that sums hold", whole_numbers},
-    {"e4m3: integers of the exact check", exact_integers},
-    {"e4m3: scales, and where they are", scales},
-    {"e4m3: the model and its bound, and exact inputs", modelled},
-    {"e4m3: other libraries' sums, and wrong ones", others_are_bounded},
-    {"e4m3: promotion makes errors smaller", promotion_helps},
-    {"e4m3: a NaN reaches the output", nan_reaches_the_output},
-};
-
 int main(void) {
-    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
-        now = &ROWS[i];
-        run_row("e4m3 sums", now->name, sums);
+    for (now = ROWS; now < ROWS + sizeof ROWS / sizeof *ROWS; ++now) {
+        run_row("e4m3 sums", now->name, one_sum);
     }
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
-        run_case(CASES[i].name, CASES[i].body);
-    }
+    run_case("e4m3: every number", every_number);
+    run_case("e4m3: rounding, and saturation", rounding_to_e4m3);
+    run_case("e4m3: whole numbers that sums hold", whole_numbers);
+    run_case("e4m3: scales, and where they are", scales);
+    run_case("e4m3: the model and its bound, and exact inputs", modelled);
+    run_case("e4m3: other libraries' sums, and wrong ones", others_are_bounded);
+    run_case("e4m3: promotion makes errors smaller", promotion_helps);
+    run_case("e4m3: a NaN reaches the output", nan_reaches_the_output);
     recorded_vectors();
     return test_result();
 }

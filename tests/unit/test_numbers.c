@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "harness/check.h"
-#include "harness/operands.h"
 #include "../../emulator/tests/test.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -44,24 +43,9 @@ static void formats(void) {
     static const float ties[2][9] = {
         {0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 257, 259, 0x1.81p-133f},
         {2049, 2051, 0x1p-25f, 0x1.8p-24f, 0x1.ffep-15f, -0x3p-25f, 0x1.002p0f, 0x1.006p0f, 65519}};
-    static const struct {
-        enum number format;
-        float value;
-        uint16_t bits;
-    } rows[] = {{NUMBER_BF16, INFINITY, 0x7f80},
-                {NUMBER_BF16, -INFINITY, 0xff80},
-                {NUMBER_BF16, 0x1.fffffep127f, 0x7f80},
-                {NUMBER_FP16, 65520, 0x7c00},
-                {NUMBER_FP16, -INFINITY, 0xfc00},
-                {NUMBER_FP16, 0x1p-149f, 0},
-                {NUMBER_FP16, -0.0f, 0x8000},
-                {NUMBER_FP16, 1, 0x3c00},
-                {NUMBER_FP16, -2.5f, 0xc100},
-                {NUMBER_FP16, 65504, 0x7bff},
-                {NUMBER_FP16, 0x1p-24f, 1}};
-    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
-        EXPECT(rounded(rows[i].format, rows[i].value) == rows[i].bits, "row %zu", i);
-    }
+    EXPECT(rounded(NUMBER_BF16, 0x1.fffffep127f) == 0x7f80, "it overflows to infinity");
+    EXPECT(rounded(NUMBER_FP16, 65520) == 0x7c00 && rounded(NUMBER_FP16, 65504) == 0x7bff, "too");
+    EXPECT(rounded(NUMBER_FP16, 0x1p-149f) == 0 && rounded(NUMBER_FP16, -0.0f) == 0x8000, "zeros");
     for (uint32_t i = 0; i <= 0x1ffff; ++i) { /* every number survives */
         const enum number format = i % 2 == 0 ? NUMBER_BF16 : NUMBER_FP16;
         const uint16_t number = (uint16_t)(i / 2);
@@ -102,15 +86,15 @@ static void distributions(void) {
                 {INPUTS_INTEGERS, 1, 2.0 / 3, 1, 1}, {INPUTS_INTEGERS, 2, 2, 2, 2},
                 {INPUTS_INTEGERS, 3, 4, 3, 3},       {INPUTS_INTEGERS, 4, 20.0 / 3, 4, 4}};
     for (size_t row = 0; row < COUNT_OF(rows); ++row) {
-        const recipe recipe = {.inputs = rows[row].inputs,
-                               .seed = 1,
-                               .stream = RANDOM_STREAM_A,
-                               .row = DRAWN,
-                               .range = rows[row].range,
-                               .spacing = 1};
+        const operand operand = {.inputs = rows[row].inputs,
+                                 .seed = 1,
+                                 .stream = RANDOM_STREAM_A,
+                                 .row = DRAWN,
+                                 .range = rows[row].range,
+                                 .spacing = 1};
         double sum = 0, squares = 0, most = 0;
         for (uint64_t i = 0; i < DRAWN; ++i) {
-            const double value = (double)random_element(&recipe, i);
+            const double value = (double)random_element(&operand, i);
             sum += value;
             squares += value * value;
             most = fmax(most, fabs(value));
@@ -132,29 +116,22 @@ static void random_is_reproducible(void) {
     EXPECT(bits == random_bits(1, 2, 3) && bits != random_bits(2, 2, 3) &&
                bits != random_bits(1, 1, 3) && bits != random_bits(1, 2, 4),
            "the same again; other with another seed, stream, index");
-    int equal = 0;
-    for (uint64_t i = 0; i < 1000; ++i) {
-        equal += random_integer(random_bits(1, RANDOM_STREAM_A, i), 4) ==
-                 random_integer(random_bits(1, RANDOM_STREAM_B, i), 4);
-    }
-    EXPECT(equal > 60 && equal < 170, "A and B agree in %d of 1000 places; 111 are expected",
-           equal);
 }
 
-/* What the recipe of integers promises, in rows that the spacing does not divide. */
+/* What integers promise, in rows that the spacing does not divide. */
 static void sparse_rows(void) {
     enum { ROWS = 300, ROW = 50, SPACING = 4 };
-    const recipe recipe = {.inputs = INPUTS_INTEGERS,
-                           .seed = 1,
-                           .stream = RANDOM_STREAM_A,
-                           .row = ROW,
-                           .range = 1,
-                           .spacing = SPACING};
+    const operand operand = {.inputs = INPUTS_INTEGERS,
+                             .seed = 1,
+                             .stream = RANDOM_STREAM_A,
+                             .row = ROW,
+                             .range = 1,
+                             .spacing = SPACING};
     int used[ROW] = {0};
     for (uint64_t row = 0; row < ROWS; ++row) {
         int in_group = 0;
         for (uint64_t column = 0; column < ROW; ++column) {
-            const bool is_set = random_element(&recipe, row * ROW + column) != 0;
+            const bool is_set = random_element(&operand, row * ROW + column) != 0;
             in_group = is_set + (column % SPACING == 0 ? 0 : in_group);
             used[column] += is_set;
             EXPECT(in_group <= 1, "column %d is the second of its group", (int)column);
@@ -175,10 +152,11 @@ static int compare_words(const void *a, const void *b) {
 static void fp32_bits(void) {
     enum { WORDS = 1 << 20 };
     static uint32_t words[WORDS];
-    const recipe recipe = {.inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
+    const operand operand = {
+        .format = NUMBER_FP32, .inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
     size_t negative = 0;
     for (uint64_t i = 0; i < WORDS; ++i) {
-        operand_write(words, NUMBER_FP32, &recipe, i);
+        operand_write(&operand, words, i);
         EXPECT(isnormal(number_read(NUMBER_FP32, words, i)), "element %d", (int)i);
         negative += words[i] >> 31;
     }
@@ -194,11 +172,12 @@ static void fp32_bits(void) {
 }
 
 static void int32_bits(void) {
-    const recipe recipe = {.inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
+    const operand operand = {
+        .format = NUMBER_INT32, .inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
     static const int32_t edges[] = {INT32_MAX, -1, INT32_MIN, 0};
     int32_t words[300];
     for (uint64_t i = 0; i < 300; ++i) {
-        operand_write(words, NUMBER_INT32, &recipe, i);
+        operand_write(&operand, words, i);
         EXPECT(i % 61 != 0 || words[i] == edges[i / 61 % 4], "element %d", (int)i);
     }
     number_write(NUMBER_INT32, words, 7, -2.6f);
@@ -230,34 +209,50 @@ static void reference_by_hand(void) {
     reference_destroy(&made);
 }
 
+/* An examination of elements of that computation, with sums of k products. */
+static examination examination_of(enum computation computes, bool fp16_sums, int k,
+                                  enum check_kind kind) {
+    const step step = {.computes = computes, .fp16_sums = fp16_sums};
+    return (examination){
+        .reference = {.arithmetic = arithmetic_of(&step), .k = k}, .kind = kind, .own = true};
+}
+
 static void bound_by_hand(void) {
     const double of_one_rounding = (1 + 0x1p-25) * exp(0x1p-11);
     const struct {
-        rounding rounding;
+        enum computation computes;
+        bool fp16_sums;
+        int k;
         expected expected;
         double bound;
     } rows[] = {
         /* sum_error = 2^13 * 2^-23 * 2^10 = 1; bound = (|-255| + 1) / 256 + 1 = 2. */
-        {{NUMBER_BF16, 8192, 0, false, false}, {-255, 1024, 0, 0}, 2},
-        {{NUMBER_BF16, 8192, 0, false, false}, {0, 0, 0, 0}, 0}, /* around a sum of zeros */
-        /* The same sum to fp16: (255 + 1) / 2048 + 2^-25 + 1; to fp32: 256 * 2^-23 + 1. */
-        {{NUMBER_FP16, 8192, 0, false, false}, {-255, 1024, 0, 0}, 1.125 + 0x1p-25},
-        {{NUMBER_FP32, 8192, 0, false, false}, {-255, 1024, 0, 0}, 1 + 0x1p-15},
+        {GEMM_BF16, false, 8192, {-255, 1024, 0, 0}, 2},
+        {GEMM_BF16, false, 8192, {0, 0, 0, 0}, 0}, /* around a sum of zeros */
+        /* The same sum to fp16: (255 + 1) / 2048 + 2^-25 + 1. */
+        {GEMM_FP16, false, 8192, {-255, 1024, 0, 0}, 1.125 + 0x1p-25},
+        /* To fp32, with 3 more roundings for alpha, beta and C: 256 * 2^-23 + 1. */
+        {ADDMM_FP16, false, 8189, {-255, 1024, 0, 0}, 1 + 0x1p-15},
         /* One rounding of a sum of 2048 to fp16: 1, and grown by the factor it may grow by. */
-        {{NUMBER_FP16, 0, 1, false, false},
-         {0, 2048, 2048, 0},
-         0x1p-11 * of_one_rounding + 0x1p-25 + of_one_rounding}};
+        {GEMM_FP16,
+         true,
+         1,
+         {0, 0, 2048, 0},
+         0x1p-11 * of_one_rounding + 0x1p-25 + of_one_rounding},
+        {GEMM_FP8, false, 6 * E4M3_K, {-255, 0, 1, 0}, 2}}; /* what tensor cores cut off */
     for (size_t i = 0; i < COUNT_OF(rows); ++i) {
-        const double bound = error_bound(&rows[i].rounding, &rows[i].expected);
+        const examination e =
+            examination_of(rows[i].computes, rows[i].fp16_sums, rows[i].k, CHECK_BOUNDED);
+        const double bound = error_bound(&e, &rows[i].expected);
         EXPECT(bound == rows[i].bound, "row %zu: %a", i, bound);
     }
 }
 
-static comparison compare_of(enum check_kind kind, enum number format, float output,
+static comparison compare_of(enum check_kind kind, enum computation computes, float output,
                              double reference, float magnitude) {
-    const rounding rounding = {format, 8, 0, false, false};
+    const examination e = examination_of(computes, false, 8, kind);
     const expected expected = {reference, magnitude, 0, 0};
-    return compare(kind, &rounding, output, &expected);
+    return compare(&e, output, &expected);
 }
 
 /* What passes, and what does not. */
@@ -265,33 +260,32 @@ static void comparisons(void) {
     static const struct {
         bool right;
         enum check_kind kind;
-        enum number format;
+        enum computation computes;
         float output;
         double reference;
         float magnitude;
     } rows[] = {
-        {true, CHECK_BOUNDED, NUMBER_BF16, 1, 1, 1},
-        {true, CHECK_BOUNDED, NUMBER_BF16, 0, 0, 0},
-        {true, CHECK_BOUNDED, NUMBER_BF16, -0.0f, 0, 0},
-        {false, CHECK_BOUNDED, NUMBER_BF16, 1 + 0x1p-7f, 1, 1}, /* one bf16 too high */
-        {false, CHECK_BOUNDED, NUMBER_BF16, 1 - 0x1p-7f, 1, 1}, /* two too low */
-        {false, CHECK_BOUNDED, NUMBER_BF16, -1, 1, 1},
-        {false, CHECK_BOUNDED, NUMBER_BF16, 0x1p-133f, 0, 0}, /* beside a sum of zeros */
-        {false, CHECK_BOUNDED, NUMBER_BF16, 0, NAN, 1},       /* this reference proves nothing */
-        {true, CHECK_EXACT, NUMBER_BF16, 12, 12, 0},
-        {false, CHECK_EXACT, NUMBER_BF16, 13, 12, 0},
-        {false, CHECK_EXACT, NUMBER_BF16, -12, 12, 0},
-        {true, CHECK_EXACT, NUMBER_BF16, -0.0f, 0, 0},
-        {true, CHECK_EXACT, NUMBER_BF16, 256, 257, 0},  /* ties: to even, down ... */
-        {true, CHECK_EXACT, NUMBER_BF16, 260, 259, 0},  /* ... and up, ... */
-        {false, CHECK_EXACT, NUMBER_BF16, 258, 259, 0}, /* ... not truncated */
-        {true, CHECK_EXACT, NUMBER_FP16, 2048, 2049, 0},
-        {false, CHECK_EXACT, NUMBER_FP16, 2050, 2049, 0},
-        {true, CHECK_EXACT, NUMBER_FP32, 16777215, 16777215, 0},
-        {false, CHECK_EXACT, NUMBER_FP32, 16777214, 16777215, 0},
+        {true, CHECK_BOUNDED, GEMM_BF16, 1, 1, 1},
+        {true, CHECK_BOUNDED, GEMM_BF16, -0.0f, 0, 0},
+        {false, CHECK_BOUNDED, GEMM_BF16, 1 + 0x1p-7f, 1, 1}, /* one bf16 too high */
+        {false, CHECK_BOUNDED, GEMM_BF16, 1 - 0x1p-7f, 1, 1}, /* two too low */
+        {false, CHECK_BOUNDED, GEMM_BF16, -1, 1, 1},
+        {false, CHECK_BOUNDED, GEMM_BF16, 0x1p-133f, 0, 0}, /* beside a sum of zeros */
+        {false, CHECK_BOUNDED, GEMM_BF16, 0, NAN, 1},       /* this reference proves nothing */
+        {true, CHECK_EXACT, GEMM_BF16, 12, 12, 0},
+        {false, CHECK_EXACT, GEMM_BF16, 13, 12, 0},
+        {false, CHECK_EXACT, GEMM_BF16, -12, 12, 0},
+        {true, CHECK_EXACT, GEMM_BF16, -0.0f, 0, 0},
+        {true, CHECK_EXACT, GEMM_BF16, 256, 257, 0},  /* ties: to even, down ... */
+        {true, CHECK_EXACT, GEMM_BF16, 260, 259, 0},  /* ... and up, ... */
+        {false, CHECK_EXACT, GEMM_BF16, 258, 259, 0}, /* ... not truncated */
+        {true, CHECK_EXACT, GEMM_FP16, 2048, 2049, 0},
+        {false, CHECK_EXACT, GEMM_FP16, 2050, 2049, 0},
+        {true, CHECK_EXACT, ADDMM_FP16, 16777215, 16777215, 0},
+        {false, CHECK_EXACT, ADDMM_FP16, 16777214, 16777215, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); ++i) {
-        const comparison found = compare_of(rows[i].kind, rows[i].format, rows[i].output,
+        const comparison found = compare_of(rows[i].kind, rows[i].computes, rows[i].output,
                                             rows[i].reference, rows[i].magnitude);
         EXPECT(found.right == rows[i].right && (found.error_over_bound > 1) != rows[i].right,
                "row %zu: %g of the bound", i, found.error_over_bound);
@@ -300,7 +294,7 @@ static void comparisons(void) {
         const double value = 100 * (double)random_normal(random_bits(3, 1, i));
         const float output = number_round(NUMBER_BF16, (float)value);
         const comparison result =
-            compare_of(CHECK_BOUNDED, NUMBER_BF16, output, value, (float)fabs(value));
+            compare_of(CHECK_BOUNDED, GEMM_BF16, output, value, (float)fabs(value));
         EXPECT(result.right && result.error_over_bound >= 0 && result.error_over_bound <= 1,
                "%a: error over bound %g", value, result.error_over_bound);
     }
@@ -312,8 +306,8 @@ static void nothing_but_numbers_passes(void) {
     static const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 2 * 4 * 5 * 4; ++i) {
         const enum check_kind kind = i % 2 == 0 ? CHECK_EXACT : CHECK_BOUNDED;
-        const comparison result = compare_of(kind, NUMBER_BF16, bad[i / 2 % 4],
-                                             references[i / 8 % 5], magnitudes[i / 40]);
+        const comparison result =
+            compare_of(kind, GEMM_BF16, bad[i / 2 % 4], references[i / 8 % 5], magnitudes[i / 40]);
         EXPECT(!result.right && result.error_over_bound == HUGE_VAL, "combination %d", i);
     }
 }
@@ -322,64 +316,72 @@ static void nothing_but_numbers_passes(void) {
  * The bound takes it, and neither 0 nor the sum without its last quarter. */
 static void fp16_sums(void) {
     enum { K = 8192, SUMS = 200 };
-    const rounding rounding = {NUMBER_FP16, K, K / FP16_SUM_GROUP, false, false};
+    const examination e = examination_of(GEMM_FP16, true, K, CHECK_BOUNDED);
     int zeros = 0;
     int cut = 0;
     for (uint64_t i = 0; i < SUMS; ++i) {
         expected expected = {0, 0, 0, 0};
         float sum = 0;
         float short_sum = 0;
-        for (uint64_t j = 0; j < K; j += FP16_SUM_GROUP) {
-            short_sum = j < K / 4 * 3 ? sum : short_sum;
-            for (uint64_t l = i * K + j; l < i * K + j + FP16_SUM_GROUP; ++l) {
-                const float a = number_round(NUMBER_FP16, random_normal(random_bits(1, 1, l)));
-                const float b = number_round(NUMBER_FP16, random_normal(random_bits(1, 2, l)));
-                sum += a * b;
-                expected.value += (double)a * (double)b;
-                expected.magnitude += fabsf(a * b);
+        for (uint64_t j = 0; j < K; ++j) {
+            const uint64_t l = i * K + j;
+            const float a = number_round(NUMBER_FP16, random_normal(random_bits(1, 1, l)));
+            const float b = number_round(NUMBER_FP16, random_normal(random_bits(1, 2, l)));
+            sum += a * b;
+            expected.value += (double)a * (double)b;
+            expected.magnitude += fabsf(a * b);
+            if ((j + 1) % FP16_SUM_GROUP == 0) {
+                sum = number_round(NUMBER_FP16, sum);
+                expected.partials += fabsf((float)expected.value);
+                short_sum = j < K / 4 * 3 ? sum : short_sum;
             }
-            sum = number_round(NUMBER_FP16, sum);
-            expected.partials += fabsf((float)expected.value);
         }
-        const comparison right = compare_bounded(&rounding, sum, &expected);
+        const comparison right = compare(&e, sum, &expected);
         EXPECT(right.right && right.error_over_bound < 0.5, "%g of the bound",
                right.error_over_bound);
-        zeros += !compare_bounded(&rounding, 0, &expected).right;
-        cut += !compare_bounded(&rounding, short_sum, &expected).right;
+        zeros += !compare(&e, 0, &expected).right;
+        cut += !compare(&e, short_sum, &expected).right;
     }
     EXPECT(zeros > SUMS / 4 && cut > SUMS / 50, "0 is refused %d times, a part %d times", zeros,
            cut);
 }
 
+/* Of the words that are compared with themselves. */
+static uint64_t digest_of(enum computation computes, uint32_t *words, size_t count) {
+    const examination e = {.d = words,
+                           .reference = {.arithmetic = arithmetic_of(&(step){.computes = computes}),
+                                         .count = count,
+                                         .words = words},
+                           .kind = CHECK_WORDS};
+    return check_elements(&e, NULL).digest;
+}
+
 /* A digest changes with each bit of 64 words, and if the first word and another swap. */
 static void digests(void) {
     enum { WORDS = 64 };
-    static const enum number formats_tried[] = {NUMBER_FP32, NUMBER_BF16};
-    uint32_t storage[WORDS];
-    unsigned char *bytes = (unsigned char *)storage;
-    for (size_t f = 0; f < COUNT_OF(formats_tried); ++f) {
-        const enum number format = formats_tried[f];
-        const size_t size = number_bytes(format);
-        for (size_t i = 0; i < WORDS; ++i) {
-            storage[i] = (uint32_t)random_bits(3, 3, i);
-        }
-        const uint64_t digest = output_digest(storage, format, WORDS, NULL);
-        for (size_t bit = 0; bit < 8 * size * WORDS; ++bit) {
-            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
-            EXPECT(output_digest(storage, format, WORDS, NULL) != digest, "bit %zu changed", bit);
-            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        }
-        for (size_t i = 1; i < WORDS; ++i) {
-            uint32_t first;
-            memcpy(&first, bytes, size);
-            memcpy(bytes, bytes + i * size, size);
-            memcpy(bytes + i * size, &first, size);
-            EXPECT(output_digest(storage, format, WORDS, NULL) != digest, "word %zu came first", i);
-        }
-        memset(storage, 0, sizeof storage);
-        EXPECT(output_digest(storage, format, 1, NULL) != output_digest(storage, format, 2, NULL),
-               "the count counts");
+    uint32_t words[WORDS];
+    for (size_t i = 0; i < WORDS; ++i) {
+        words[i] = (uint32_t)random_bits(3, 3, i);
     }
+    const uint64_t digest = digest_of(TRANSPOSE_FP32, words, WORDS);
+    const uint64_t of_halves = digest_of(GEMM_BF16, words, WORDS);
+    for (size_t bit = 0; bit < 32 * WORDS; ++bit) {
+        words[bit / 32] ^= UINT32_C(1) << bit % 32;
+        EXPECT(digest_of(TRANSPOSE_FP32, words, WORDS) != digest, "bit %zu changed", bit);
+        EXPECT((digest_of(GEMM_BF16, words, WORDS) != of_halves) == (bit < 16 * WORDS),
+               "bit %zu of 16-bit numbers changed", bit);
+        words[bit / 32] ^= UINT32_C(1) << bit % 32;
+    }
+    for (size_t i = 1; i < WORDS; ++i) {
+        const uint32_t first = words[0];
+        words[0] = words[i];
+        words[i] = first;
+        EXPECT(digest_of(TRANSPOSE_FP32, words, WORDS) != digest, "word %zu came first", i);
+        words[i] = words[0];
+        words[0] = first;
+    }
+    memset(words, 0, sizeof words);
+    EXPECT(digest_of(GEMM_BF16, words, 1) != digest_of(GEMM_BF16, words, 2), "the count counts");
 }
 
 int main(void) {

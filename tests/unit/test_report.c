@@ -89,7 +89,7 @@ static void set_step(const step *step) {
 static void make_run(void) {
     asked = (options){.m = 100000, .n = 40000, .k = 100, .seed = 1, .rounds = 2};
     gpu.info = GPU;
-    result = (verification){.integers = {.exact = true, .range = 4}, .guards_intact = true};
+    result = (verification){.guards_intact = true};
     result.made[0] = result.made[1] = result.made[2] = true;
     times = (timing){.rounds = 2, .launches = 14};
     work = (workload){.options = &asked,

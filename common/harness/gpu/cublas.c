@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "harness/buffers.h"
-#include "harness/elements.h"
+#include "harness/check.h"
 #include "harness/message.h"
 
 /* cuBLAS may split k over several blocks. By default it may then round the partial sums to 16 bits
@@ -21,28 +21,28 @@ void cublas_check(cublasStatus_t status, const char *what) {
     }
 }
 
-second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {
+second_opinion *second_opinion_open(const step *step, enum contender_role contender,
+                                    const problem *problem) {
     second_opinion *opinion = allocate(1, sizeof *opinion);
     opinion->step = step;
     opinion->contender = contender;
-    opinion->stream = stream;
+    opinion->stream = problem->stream;
     cublas_check(cublasCreate(&opinion->cublas), "starting cuBLAS");
-    cublas_check(cublasSetStream(opinion->cublas, stream), "giving cuBLAS its stream");
+    cublas_check(cublasSetStream(opinion->cublas, problem->stream), "giving cuBLAS its stream");
     cublas_check(cublasSetMathMode(opinion->cublas, MATH_MODE), "setting cuBLAS's math mode");
     if (step->computes == ADDMM_FP16 || step->computes == GEMM_FP8 ||
         contender == CONTENDER_HEURISTIC) {
         opinion->workspace = device_memory(LT_WORKSPACE_BYTES, "cuBLASLt");
         cublas_check(cublasLtCreate(&opinion->lt), "starting cuBLASLt");
     }
-    return opinion;
-}
-
-bool second_opinion_takes(second_opinion *opinion, const problem *problem) {
-    if (opinion->step->computes != GEMM_FP8) {
-        return true;
+    if (step->computes == GEMM_FP8) {
+        lt_take_shape(opinion, problem);
     }
-    lt_take_shape(opinion, problem);
-    return opinion->count > 0;
+    if (step->computes == GEMM_FP8 && opinion->count == 0) {
+        second_opinion_close(opinion);
+        return NULL;
+    }
+    return opinion;
 }
 
 void second_opinion_close(second_opinion *opinion) {
