@@ -195,9 +195,7 @@ class File:
                 self.append({**row, "context": context}, task)
 
     def append(self, row, task):
-        """Writes it, without the algorithms of cuBLASLt that lost."""
-        if found := row.get("heuristics"):
-            row = {**row, "heuristics": {key: found[key] for key in found if key != "timed"}}
+        """Writes it, and keeps it for what is printed."""
         self.path = self.path or self.place(row["context"]["gpu"])
         results.append(self.path, row)
         self.rows.append((task, row))
