@@ -275,7 +275,9 @@ static void large_output(void) {
     const bool moves = arithmetic_of(subject).moves;
     product p;
     product_open(&p, (shape){65544, 32768, moves ? 0 : 8}, moves ? INPUTS_BITS : INPUTS_INTEGERS);
-    expect_wrong(&p, check_d(&p, true, 0), p.count, 0); /* it is not written yet */
+    if (!moves) { /* of so many words some may be what the output is poisoned with */
+        expect_wrong(&p, check_d(&p, true, 0), p.count, 0); /* it is not written yet */
+    }
     expect_opinions(&p, true);
     if (!moves) {
         cuda_check(cudaMemset(d_of(&p, 1)->payload + 2 * (p.count - 3), 0xff, 2), "a NaN");
