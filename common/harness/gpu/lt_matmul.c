@@ -166,17 +166,18 @@ heuristic lt_describe(const second_opinion *opinion, int number) {
     return described;
 }
 
+static void set_part(cublasLtMatmulAlgo_t *algorithm, enum part part, uint32_t value) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, PART[part].attribute, &value,
+                                               PART[part].size);
+}
+
 /* The algorithm with another tile, cluster and custom option. What cannot be set does not pass the
  * check either. */
 static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t tile,
                                        uint32_t cluster, uint32_t option) {
-    const uint32_t values[PARTS] = {[TILE] = tile, [CLUSTER] = cluster, [OPTION] = option};
-    for (enum part i = TILE; i <= OPTION; ++i) {
-        if (i != STAGES) {
-            (void)cublasLtMatmulAlgoConfigSetAttribute(&algorithm, PART[i].attribute, &values[i],
-                                                       PART[i].size);
-        }
-    }
+    set_part(&algorithm, TILE, tile);
+    set_part(&algorithm, CLUSTER, cluster);
+    set_part(&algorithm, OPTION, option);
     return algorithm;
 }
 
