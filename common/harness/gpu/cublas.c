@@ -42,9 +42,6 @@ second_opinion *second_opinion_open(const step *step, enum contender_role conten
 
 void second_opinion_close(second_opinion *opinion) {
     if (opinion != NULL) {
-        if (opinion->lt != NULL) {
-            (void)cublasLtDestroy(opinion->lt);
-        }
         (void)cudaFree(opinion->workspace);
         (void)cublasDestroy(opinion->cublas);
         free(opinion);

@@ -102,7 +102,7 @@ static void find_heuristics(second_opinion *opinion) {
 
 void lt_open(second_opinion *opinion, const problem *problem) {
     opinion->workspace = device_memory(LT_WORKSPACE_BYTES, "cuBLASLt");
-    cublas_check(cublasLtCreate(&opinion->lt), "starting cuBLASLt");
+    opinion->lt = (cublasLtHandle_t)opinion->cublas; /* which holds one (cuBLAS documentation) */
     if (!opinion->step->block_scales || CUBLAS_VERSION >= FIRST_WITH_BLOCK_SCALES) {
         describe_product(opinion, problem);
         find_heuristics(opinion);
