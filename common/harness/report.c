@@ -335,7 +335,7 @@ static void write_heuristics(json *json, const heuristics *found) {
     json_count(json, "enumerated", (size_t)found->enumerated);
     json_bool(json, "cut", found->cut);
     json_count(json, "launched", (size_t)found->timed);
-    json_count(json, "checked", (size_t)found->finalists);
+    json_count(json, "checked", (size_t)found->checked);
     json_open(json, "winner", '{');
     json_integer(json, "number", (uint64_t)found->winner.number);
     json_text(json, "name", found->winner.name);

@@ -33,15 +33,12 @@ typedef struct heuristic {
 } heuristic;
 
 typedef struct heuristics {
-    int returned;   /* how many cuBLASLt has, of MOST_HEURISTICS requested */
-    int enumerated; /* configurations beside them that take the shape; 0 if they were not looked
-                     * for */
-    bool cut;       /* some were not timed, because of a Ctrl-C */
-    int timed;      /* of all of these; 0 if none was */
-    int finalists;  /* that were timed most often, and whose outputs were checked: the first ... */
-    int count;      /* ... of the fastest ... */
-    heuristic tried[MOST_HEURISTICS]; /* ... [count] */
-    heuristic winner;                 /* what is timed beside the step */
+    int returned;     /* how many cuBLASLt has, of MOST_HEURISTICS requested */
+    int enumerated;   /* configurations beside them that take the shape, if they were looked for */
+    bool cut;         /* some were not timed, because of a Ctrl-C */
+    int timed;        /* of all of these; 0 if none was */
+    int checked;      /* of the fastest: their outputs */
+    heuristic winner; /* what is timed beside the step */
 } heuristics;
 
 /* What was timed; the samples are the contenders'. */

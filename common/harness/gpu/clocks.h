@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Enqueues a gate: what is enqueued after it does not start before watch_seconds(), so the time
+/* Enqueues a gate: what is enqueued after it does not start before watch_result(), so the time
  * contains no host enqueueing time. Until then nothing that waits for the stream may be called, and
  * no kernel launched for the first time: CUDA loads it then, which may wait for the gate to end.
  * (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.)
@@ -23,11 +23,15 @@ void gate_close(struct CUstream_st *stream);
  * this many; 0: not wanted. That takes a few microseconds. */
 void watch_start(int sms, struct CUstream_st *stream);
 void watch_stop(int sms, struct CUstream_st *stream);
-/* Opens the gate, if one is closed, and waits for the stream's work, which `what` names. Returns
- * the seconds between the points. *ghz, if not NULL: the mean over the SMs that both readings
- * caught; NAN if there is none. Ends the program if a gate opened by itself because its time limit
- * of some seconds had passed. */
-double watch_seconds(struct CUstream_st *stream, const char *what, double *ghz);
+
+typedef struct watched {
+    double seconds; /* between the points */
+    double ghz;     /* the mean over the SMs that both readings caught; NAN if there is none */
+} watched;
+
+/* Opens the gate, if one is closed, and waits for the stream's work, which `what` names. Ends the
+ * program if a gate opened by itself because its time limit of some seconds had passed. */
+watched watch_result(struct CUstream_st *stream, const char *what);
 
 #ifdef __cplusplus
 }

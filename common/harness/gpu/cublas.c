@@ -26,30 +26,22 @@ second_opinion *second_opinion_open(const step *step, enum contender_role conten
     second_opinion *opinion = allocate(1, sizeof *opinion);
     opinion->step = step;
     opinion->contender = contender;
-    opinion->stream = problem->stream;
     cublas_check(cublasCreate(&opinion->cublas), "starting cuBLAS");
     cublas_check(cublasSetStream(opinion->cublas, problem->stream), "giving cuBLAS its stream");
     cublas_check(cublasSetMathMode(opinion->cublas, MATH_MODE), "setting cuBLAS's math mode");
     if (step->computes == ADDMM_FP16 || step->computes == GEMM_FP8 ||
         contender == CONTENDER_HEURISTIC) {
-        opinion->workspace = device_memory(LT_WORKSPACE_BYTES, "cuBLASLt");
-        cublas_check(cublasLtCreate(&opinion->lt), "starting cuBLASLt");
-    }
-    if (step->computes == GEMM_FP8) {
-        lt_take_shape(opinion, problem);
-    }
-    if (step->computes == GEMM_FP8 && opinion->count == 0) {
-        second_opinion_close(opinion);
-        return NULL;
+        lt_open(opinion, problem);
+        if (opinion->count == 0) {
+            second_opinion_close(opinion);
+            return NULL;
+        }
     }
     return opinion;
 }
 
 void second_opinion_close(second_opinion *opinion) {
     if (opinion != NULL) {
-        if (opinion->lt != NULL) {
-            (void)cublasLtDestroy(opinion->lt);
-        }
         (void)cudaFree(opinion->workspace);
         (void)cublasDestroy(opinion->cublas);
         free(opinion);

@@ -11,12 +11,10 @@
 enum { MOST_ALGORITHMS = 1 << 16, LT_WORKSPACE_BYTES = 32 << 20 };
 
 /* cuBLASLt, unlike cuBLAS, returns several algorithms to choose from, and computes D = alpha * A *
- * B^T + beta * C, where cuBLAS itself would overwrite C. It is for one shape, that of the first
- * problem. */
+ * B^T + beta * C, where cuBLAS itself would overwrite C. It is for problems of one shape. */
 struct second_opinion {
     const step *step; /* outlives it */
     int contender;
-    struct CUstream_st *stream;
     cublasHandle_t cublas;
     cublasLtHandle_t lt; /* of ADDMM_FP16, GEMM_FP8 and CONTENDER_HEURISTIC; else NULL */
     void *workspace;
@@ -24,12 +22,12 @@ struct second_opinion {
     cublasLtMatrixLayoutOpaque_t a, b, d; /* C has D's */
     int chosen;                           /* of the algorithms; 0: cuBLASLt's own choice */
     int heuristics; /* the first ones are those that cuBLASLt has returned ... */
-    int count;      /* ... of all; 0: the shape is not known yet */
+    int count;      /* ... of all */
     cublasLtMatmulAlgo_t algorithms[MOST_ALGORITHMS];
 };
 
-/* Requests the algorithms for the problem's shape, once; there may be none. */
-void lt_take_shape(second_opinion *opinion, const problem *problem);
+/* Starts it for problems of this shape, and requests its algorithms; there may be none. */
+void lt_open(second_opinion *opinion, const problem *problem);
 
 /* Appends all other configurations of these algorithms. */
 void lt_enumerate(second_opinion *opinion);
@@ -41,8 +39,8 @@ void lt_take(second_opinion *opinion, const problem *problem, const char *digits
 /* Starts the computation by the chosen algorithm. Sums and partial sums stay in fp32. */
 cublasStatus_t lt_launch(second_opinion *opinion, const problem *problem);
 
-/* The chosen algorithm, not timed. */
-heuristic lt_describe(const second_opinion *opinion);
+/* The algorithm of that number, not timed. */
+heuristic lt_describe(const second_opinion *opinion, int number);
 
 /* Does nothing if a call has succeeded. Otherwise ends the program and says what was being done. */
 void cublas_check(cublasStatus_t status, const char *what);

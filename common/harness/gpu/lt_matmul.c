@@ -75,19 +75,13 @@ static void describe_product(second_opinion *opinion, const problem *problem) {
  * 16 bits: the rungs do not do that either. INPLACE adds them up in the output, so only in an fp32
  * one. What does not split k has no bit in the mask and passes. (cuBLAS documentation:
  * cublasLtReductionScheme_t.) */
-void lt_take_shape(second_opinion *opinion, const problem *problem) {
+static void find_heuristics(second_opinion *opinion) {
     const bool fp32_output = TYPES[opinion->step->computes].output == CUDA_R_32F;
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
                                 (fp32_output ? CUBLASLT_REDUCTION_SCHEME_INPLACE : 0);
     const uint64_t workspace = LT_WORKSPACE_BYTES;
     cublasLtMatmulPreferenceOpaque_t preference;
     cublasLtMatmulHeuristicResult_t found[MOST_HEURISTICS];
-    int count = 0;
-    if (opinion->count > 0 ||
-        (opinion->step->block_scales && CUBLAS_VERSION < FIRST_WITH_BLOCK_SCALES)) {
-        return;
-    }
-    describe_product(opinion, problem);
     check(cublasLtMatmulPreferenceInit(&preference));
     check(cublasLtMatmulPreferenceSetAttribute(
         &preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
@@ -95,30 +89,36 @@ void lt_take_shape(second_opinion *opinion, const problem *problem) {
         &preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         opinion->lt, &opinion->operation, &opinion->b, &opinion->a, &opinion->d, &opinion->d,
-        &preference, MOST_HEURISTICS, found, &count);
-    if (status != CUBLAS_STATUS_NOT_SUPPORTED) { /* else it has none */
-        cublas_check(status, "asking cuBLASLt for its algorithms");
-        for (; opinion->count < count; ++opinion->count) {
-            opinion->algorithms[opinion->count] = found[opinion->count].algo;
-        }
+        &preference, MOST_HEURISTICS, found, &opinion->heuristics);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+        opinion->heuristics = 0;
+        return;
     }
-    opinion->heuristics = opinion->count;
+    cublas_check(status, "asking cuBLASLt for its algorithms");
+    for (; opinion->count < opinion->heuristics; ++opinion->count) {
+        opinion->algorithms[opinion->count] = found[opinion->count].algo;
+    }
+}
+
+void lt_open(second_opinion *opinion, const problem *problem) {
+    opinion->workspace = device_memory(LT_WORKSPACE_BYTES, "cuBLASLt");
+    opinion->lt = (cublasLtHandle_t)opinion->cublas; /* which holds one (cuBLAS documentation) */
+    if (!opinion->step->block_scales || CUBLAS_VERSION >= FIRST_WITH_BLOCK_SCALES) {
+        describe_product(opinion, problem);
+        find_heuristics(opinion);
+    }
 }
 
 cublasStatus_t lt_launch(second_opinion *opinion, const problem *problem) {
     const bool scaled = opinion->step->computes == ADDMM_FP16;
     const float alpha = scaled ? problem->alpha : 1;
     const float beta = scaled ? problem->beta : 0;
-    lt_take_shape(opinion, problem);
-    if (opinion->count == 0) {
-        return CUBLAS_STATUS_NOT_SUPPORTED;
-    }
     set_scales(opinion, problem);
     return cublasLtMatmul(opinion->lt, &opinion->operation, &alpha, problem->b, &opinion->b,
                           problem->a, &opinion->a, &beta, scaled ? problem->c : problem->d,
                           &opinion->d, problem->d, &opinion->d,
                           &opinion->algorithms[opinion->chosen], opinion->workspace,
-                          LT_WORKSPACE_BYTES, opinion->stream);
+                          LT_WORKSPACE_BYTES, problem->stream);
 }
 
 /* ---- its algorithms */
@@ -144,9 +144,9 @@ static const struct {
     {", split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(uint32_t), NULL}};
 
 /* In words: "tile 256x128, stages 64xAUTO, cluster 1x2x1, option 7, split-k 1". */
-heuristic lt_describe(const second_opinion *opinion) {
-    const cublasLtMatmulAlgo_t *algorithm = &opinion->algorithms[opinion->chosen];
-    heuristic described = {.number = opinion->chosen, .seconds = NAN};
+heuristic lt_describe(const second_opinion *opinion, int number) {
+    const cublasLtMatmulAlgo_t *algorithm = &opinion->algorithms[number];
+    heuristic described = {.number = number, .seconds = NAN};
     size_t used = 0;
     for (size_t i = 0; i < sizeof *algorithm; ++i) {
         snprintf(&described.algorithm[2 * i], 3, "%02x", ((const unsigned char *)algorithm)[i]);
@@ -155,28 +155,29 @@ heuristic lt_describe(const second_opinion *opinion) {
         const char *const *names = PART[i].names;
         uint32_t value = 0;
         size_t written;
-        char number[16];
+        char digits[16];
         (void)cublasLtMatmulAlgoConfigGetAttribute(algorithm, PART[i].attribute, &value,
                                                    PART[i].size, &written);
-        snprintf(number, sizeof number, "%u", (unsigned)value);
+        snprintf(digits, sizeof digits, "%u", (unsigned)value);
         const bool named = names != NULL && value < LT_NAMES && names[value] != NULL;
         used += (size_t)snprintf(described.name + used, sizeof described.name - used, "%s %s",
-                                 PART[i].name, named ? names[value] : number);
+                                 PART[i].name, named ? names[value] : digits);
     }
     return described;
+}
+
+static void set_part(cublasLtMatmulAlgo_t *algorithm, enum part part, uint32_t value) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, PART[part].attribute, &value,
+                                               PART[part].size);
 }
 
 /* The algorithm with another tile, cluster and custom option. What cannot be set does not pass the
  * check either. */
 static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t tile,
                                        uint32_t cluster, uint32_t option) {
-    const uint32_t values[PARTS] = {[TILE] = tile, [CLUSTER] = cluster, [OPTION] = option};
-    for (enum part i = TILE; i <= OPTION; ++i) {
-        if (i != STAGES) {
-            (void)cublasLtMatmulAlgoConfigSetAttribute(&algorithm, PART[i].attribute, &values[i],
-                                                       PART[i].size);
-        }
-    }
+    set_part(&algorithm, TILE, tile);
+    set_part(&algorithm, CLUSTER, cluster);
+    set_part(&algorithm, OPTION, option);
     return algorithm;
 }
 
@@ -242,7 +243,6 @@ void lt_take(second_opinion *opinion, const problem *problem, const char *digits
     for (size_t i = 0; i < sizeof algorithm; ++i) {
         (void)sscanf(&digits[2 * i], "%2hhx", &((unsigned char *)&algorithm)[i]);
     }
-    lt_take_shape(opinion, problem);
     opinion->chosen = find(opinion->algorithms, opinion->count, &algorithm);
     if (opinion->chosen == opinion->count) {
         if (!takes_shape(opinion, &algorithm)) {

@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/gpu/clocks.h"
 #include "harness/gpu/cublas.h"
@@ -41,12 +40,9 @@ static bool launch(search *search, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const size_t copy = search->launches++ % search->workload->copies;
         const share *share = workload_share(search->workload, search->contender, copy);
-        const cublasStatus_t status = lt_launch(search->opinion, &share->problem);
-        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-            status == CUBLAS_STATUS_ARCH_MISMATCH) {
+        if (lt_launch(search->opinion, &share->problem) != CUBLAS_STATUS_SUCCESS) {
             return false;
         }
-        cublas_check(status, "running cuBLASLt");
     }
     return true;
 }
@@ -59,8 +55,8 @@ static double time_launches(search *search, size_t count) {
     watch_start(0, stream);
     const bool good = launch(search, count);
     watch_stop(0, stream);
-    const double seconds = watch_seconds(stream, "cuBLASLt", NULL);
-    return good ? seconds / (double)count : NAN;
+    const watched watched = watch_result(stream, "cuBLASLt");
+    return good ? watched.seconds / (double)count : NAN;
 }
 
 /* Seconds per launch of one algorithm; NAN if cuBLASLt refuses it. */
@@ -85,67 +81,51 @@ static double launch_ranked(void *context, int number, bool first) {
     return seconds;
 }
 
-/* Samples the first of the algorithms; all of them if there are not so many. Lists those that run,
- * the fastest first. */
-static void sample_all(search *search, int most, heuristics *found) {
-    second_opinion *opinion = search->opinion;
-    const int count = most < opinion->count ? most : opinion->count;
-    ranked *all = allocate((size_t)count, sizeof *all);
+/* Samples the first `count` of the algorithms, or those that the ranking leaves. all[] has those
+ * that run, the fastest first. Returns how many they are. */
+static int sample_all(search *search, ranked *all, int count) {
     for (int i = 0; i < count; ++i) {
         all[i] = (ranked){.number = i, .seconds = INFINITY};
     }
-    int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, search);
+    const int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, search);
     for (int i = 0; i < left; ++i) {
         all[i].seconds = sample(search, all[i].number);
     }
-    left = ranked_sort(all, left);
-    if (left == 0) {
-        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
-    }
-    found->timed = count > MOST_SAMPLED ? search->ranked : count;
-    found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
-    found->count = left < MOST_HEURISTICS ? left : MOST_HEURISTICS;
-    for (int i = 0; i < found->count; ++i) {
-        opinion->chosen = all[i].number;
-        found->tried[i] = lt_describe(opinion);
-        found->tried[i].seconds = all[i].seconds;
-    }
-    free(all);
+    return ranked_sort(all, left);
 }
 
-/* Samples the finalists of those that are listed some times more, in turn, and lists each with its
- * median. The fastest is what is timed beside the step, if its output is right: that of each
- * finalist is checked as every contender's. */
-static void choose_winner(search *search, const verification *verification, heuristics *found) {
+/* Samples the finalists some times more, in turn. The one whose median is the least is what is
+ * timed beside the step, if its output is right: that of each is checked as every contender's. */
+static void choose_winner(search *search, const verification *verification, const ranked *all,
+                          int count, heuristics *found) {
+    second_opinion *opinion = search->opinion;
     double seconds[FINALISTS][SAMPLES];
-    heuristic *tried = found->tried;
-    const heuristic *winner = NULL;
-    int count = 0;
-    while (count < FINALISTS && count < found->count &&
-           tried[count].seconds <= CLOSE * tried[0].seconds) {
-        seconds[count][0] = tried[count].seconds;
-        ++count;
+    int finalists = 0;
+    while (finalists < FINALISTS && finalists < count &&
+           all[finalists].seconds <= CLOSE * all[0].seconds) {
+        seconds[finalists][0] = all[finalists].seconds;
+        ++finalists;
     }
-    for (int i = count; i < SAMPLES * count; ++i) {
-        seconds[i % count][i / count] = sample(search, tried[i % count].number);
+    for (int i = finalists; i < SAMPLES * finalists; ++i) {
+        seconds[i % finalists][i / finalists] = sample(search, all[i % finalists].number);
     }
-    for (int i = 0; i < count; ++i) {
-        tried[i].seconds = median(seconds[i], SAMPLES);
-        search->opinion->chosen = tried[i].number;
+    found->checked = finalists;
+    found->winner.seconds = INFINITY;
+    for (int i = 0; i < finalists; ++i) {
+        heuristic finalist = lt_describe(opinion, all[i].number);
+        finalist.seconds = median(seconds[i], SAMPLES);
+        opinion->chosen = finalist.number;
         if (!verify_launch(search->workload, search->contender, verification)) {
             message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong",
-                    tried[i].number, tried[i].name);
-        } else if (winner == NULL || tried[i].seconds < winner->seconds) {
-            winner = &tried[i];
+                    finalist.number, finalist.name);
+        } else if (finalist.seconds < found->winner.seconds) {
+            found->winner = finalist;
         }
     }
-    if (winner == NULL) {
-        end_with(STATUS_FAILED, "none of cuBLASLt's %d fastest algorithms computes the right D",
-                 count);
+    if (isinf(found->winner.seconds)) {
+        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that computes D for this shape");
     }
-    found->finalists = count;
-    found->winner = *winner;
-    search->opinion->chosen = winner->number;
+    opinion->chosen = found->winner.number;
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step. The search counts as what
@@ -153,16 +133,13 @@ static void choose_winner(search *search, const verification *verification, heur
 static void choose_heuristic(const workload *workload, contender *contender,
                              const verification *verification, heuristics *found) {
     const options *o = workload->options;
-    const problem *problem = &workload_share(workload, contender, 0)->problem;
     const double begin = monotonic_seconds();
     second_opinion *opinion = contender->opinion;
     search search = {.workload = workload, .contender = contender, .opinion = opinion};
-    lt_take_shape(opinion, problem);
-    *found = (heuristics){.returned = opinion->heuristics};
+    found->returned = opinion->heuristics;
     if (o->algorithm != NULL) {
-        lt_take(opinion, problem, o->algorithm);
-        cublas_check(lt_launch(opinion, problem), "running cuBLASLt");
-        found->winner = lt_describe(opinion);
+        lt_take(opinion, &workload_share(workload, contender, 0)->problem, o->algorithm);
+        found->winner = lt_describe(opinion, opinion->chosen);
         contender->before_seconds = NAN;
         return;
     }
@@ -170,19 +147,25 @@ static void choose_heuristic(const workload *workload, contender *contender,
         lt_enumerate(opinion);
         found->enumerated = opinion->count - opinion->heuristics;
     }
-    sample_all(&search, o->enumerates ? MOST_ALGORITHMS : o->heuristics, found);
-    choose_winner(&search, verification, found);
+    const bool all_of_them = o->enumerates || o->heuristics > opinion->count;
+    const int count = all_of_them ? opinion->count : o->heuristics;
+    ranked *all = allocate((size_t)count, sizeof *all);
+    const int left = sample_all(&search, all, count);
+    found->timed = count > MOST_SAMPLED ? search.ranked : count;
+    found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
+    choose_winner(&search, verification, all, left, found);
+    free(all);
     contender->before_seconds += monotonic_seconds() - begin;
 }
 
 /* Times, and checks what the timed launches wrote. */
 void machine_measure(workload *workload, verification *verification, report *report) {
-    static timing timing; /* too large for the stack */
+    static timing timing;
     contender *heuristic = workload_find(workload, CONTENDER_HEURISTIC);
     if (workload->options->protocol == PROTOCOL_NONE) {
         return;
     }
-    memset(&timing, 0, sizeof timing);
+    timing = (struct timing){0};
     if (heuristic != NULL) {
         choose_heuristic(workload, heuristic, verification, &timing.heuristics);
     }

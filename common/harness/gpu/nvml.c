@@ -99,9 +99,8 @@ void nvml_open(const char *pci_bus_id, device_info *info) {
     if (find("nvmlDeviceGetUUID", &get_uuid) && get_uuid(gpu, uuid, sizeof uuid) == 0) {
         (void)sscanf(uuid, "GPU-%8s", info->card);
     }
-    if (find("nvmlSystemGetDriverVersion", &get_driver) &&
-        get_driver(info->driver, sizeof info->driver) != 0) {
-        info->driver[0] = '\0';
+    if (find("nvmlSystemGetDriverVersion", &get_driver)) {
+        (void)get_driver(info->driver, sizeof info->driver);
     }
     info->power_limit_watts = watts("nvmlDeviceGetEnforcedPowerLimit");
     info->default_power_watts = watts("nvmlDeviceGetPowerManagementDefaultLimit");

@@ -29,12 +29,12 @@ typedef struct session {
     workload *workload;
     timing *timing;
     struct CUstream_st *stream;
-    contender *contender;      /* whose turn it is */
-    double warm_up;            /* of the next sustained sample, in seconds */
-    size_t enqueued, finished; /* chunks */
-    size_t chunk;              /* launches in one */
-    reading last;              /* of the energy counter */
-    reading first_step, step;  /* that count; 0: none yet */
+    contender *contender;     /* whose turn it is */
+    double warm_up;           /* of the next sustained sample, in seconds */
+    size_t chunks;            /* enqueued */
+    size_t chunk;             /* launches in one */
+    reading last;             /* of the energy counter */
+    reading first_step, step; /* that count; 0: none yet */
 } session;
 
 /* Enqueues launches, each on the next copy of the operands. */
@@ -45,11 +45,16 @@ static void launch(session *session, size_t count) {
     }
 }
 
+static void take_result(const session *session, size_t launches, double result[MEASURES]) {
+    const watched watched = watch_result(session->stream, session->contender->title);
+    result[SECONDS] = watched.seconds / (double)launches;
+    result[CLOCK_GHZ] = watched.ghz;
+}
+
 /* The seconds per launch, for this many launches after a warm-up launch and, if gated, the gate.
  * The clocks are read outside the time, so that the readings cost no timed microsecond. */
 static void time_launches(session *session, size_t launches, bool gated, double result[MEASURES]) {
     const int sms = session->workload->device->info.sms;
-    const char *title = session->contender->title;
     if (gated) {
         gate_close(session->stream);
     }
@@ -57,8 +62,7 @@ static void time_launches(session *session, size_t launches, bool gated, double 
     watch_start(sms, session->stream);
     launch(session, launches);
     watch_stop(sms, session->stream);
-    const double seconds = watch_seconds(session->stream, title, &result[CLOCK_GHZ]);
-    result[SECONDS] = seconds / (double)launches;
+    take_result(session, launches, result);
 }
 
 static void burst(session *session, double result[MEASURES]) {
@@ -86,21 +90,20 @@ static void call(session *session, double result[MEASURES]) {
 
 static cudaEvent_t done[CHUNKS_IN_FLIGHT]; /* of a chunk each, in turn; NULL until the first use */
 
-/* Enqueues chunks until enough are in flight, reads the counter, and notes a step if it counts. */
+/* Enqueues chunks until enough are in flight: a chunk's event is used again when it has been done.
+ * Reads the counter, and notes a step if it counts. */
 static void keep_busy(session *session, bool counts) {
-    while (session->finished < session->enqueued) {
-        const cudaError_t status = cudaEventQuery(done[session->finished % CHUNKS_IN_FLIGHT]);
+    for (int i = 0; i < CHUNKS_IN_FLIGHT; ++i) {
+        const cudaEvent_t oldest = done[session->chunks % CHUNKS_IN_FLIGHT];
+        const cudaError_t status = cudaEventQuery(oldest); /* success if it was never recorded */
         if (status == cudaErrorNotReady) {
             (void)cudaGetLastError(); /* no failure */
             break;
         }
         cuda_check(status, "asking whether launches of %s are done", session->contender->title);
-        ++session->finished;
-    }
-    while (session->enqueued - session->finished < CHUNKS_IN_FLIGHT) {
         launch(session, session->chunk);
-        cuda_check(cudaEventRecord(done[session->enqueued++ % CHUNKS_IN_FLIGHT], session->stream),
-                   "recording an event");
+        cuda_check(cudaEventRecord(oldest, session->stream), "recording an event");
+        ++session->chunks;
     }
     const double joules = nvml_energy_joules();
     const double now = monotonic_seconds();
@@ -130,8 +133,8 @@ static void time_busy(session *session, double result[MEASURES]) {
     double before[CLOCK_LIMITS];
     watch_start(sms, session->stream);
     const size_t first_launch = contender->launches;
-    const size_t chunks_before = session->enqueued;
-    while (session->finished < chunks_before) {
+    const size_t chunks_before = session->chunks;
+    while (session->chunks < chunks_before + CHUNKS_IN_FLIGHT) { /* those before are not done */
         keep_busy(session, false);
     }
     const double begun = monotonic_seconds();
@@ -144,8 +147,7 @@ static void time_busy(session *session, double result[MEASURES]) {
         contender->limited[i] += limited / (monotonic_seconds() - begun);
     }
     watch_stop(sms, session->stream);
-    const double seconds = watch_seconds(session->stream, contender->title, &result[CLOCK_GHZ]);
-    result[SECONDS] = seconds / (double)(contender->launches - first_launch);
+    take_result(session, contender->launches - first_launch, result);
 }
 
 static void sustained(session *session, double result[MEASURES]) {
