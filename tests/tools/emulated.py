@@ -308,7 +308,7 @@ def policy_options(policy: str, seed: int) -> list[str]:
 
 
 def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
-    options = [*shape.options(), "--inputs", shape.exact_inputs(), "--protocol", "none"]
+    options = [*shape.options(), "--inputs", shape.exact_inputs()]
     return [*options, *policy_options(policy, seed)]
 
 
