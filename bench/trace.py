@@ -23,17 +23,11 @@ from itertools import accumulate, chain, starmap
 from pathlib import Path
 
 from bench import run
-from bench.results import ROOT, slug, write_whole
+from bench.results import ROOT, Run, slug, write_whole
 
 TRACES = ROOT / "bench" / "traces"
-# What a warp writes down; bench/traces/README.md says what the columns mean.
-WHATS = (
-    *("init", "wait", "arrive", "expect", "load", "multiply", "multiply wait"),
-    *("store", "store commit", "store wait", "copy commit", "copy wait", "barrier", "cluster"),
-    *("copy", "read", "write"),
-)
+NOT_DONE = ("layout", "landed")  # events that say what is where, or what a warp saw
 TOUCHES = ("copy", "read", "write")  # done many times in a row: only the last time is known
-OPERATIONS = ("load", "multiply", "store read", "store write")
 TOKEN = 2  # in place of the parity that a wait names
 EMULATED_STEPS = "emulated steps"
 # What a warp does in a row of the picture, by its events.
@@ -47,12 +41,10 @@ SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
 MEMBERS = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
 IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
 
-# Something that one warp did; the fields are the columns of the file.
+# Something that one warp did: bench/traces/README.md says what the numbers mean.
 Event = namedtuple("Event", "what begin end line address other value extra")
 # Something that was started and happened by itself, as the emulator told it.
 Operation = namedtuple("Operation", "kind warp started happened barrier")
-# Loads that a GPU's warp saw incomplete at one time and complete at another.
-Landing = namedtuple("Landing", "barrier after by")
 # A warp reads a stage; the end is None if the trace ends before.
 Reading = namedtuple("Reading", "warp begin end")
 # One row of the picture: a stage's name and its fills, in order.
@@ -96,33 +88,67 @@ class Fill:
         return max(ends) if ends and None not in ends else None
 
 
-def rows(table, kind):
-    """The rows of a table that is stored as columns."""
-    return [kind(*row) for row in zip(*(table[name] for name in kind._fields))]
+def laid_out(events, lines):
+    """What is where in shared memory, in order: what the kernel said or, of static shared memory,
+    what barriers and tiles are called in its source."""
+    found = {}
+    for event in events:
+        place = {"init": event.address, "load": event.other, "store": event.other}.get(event.what)
+        if place:
+            name = IN_SHARED_MEMORY.search(lines.get(str(event.line), ""))
+            name = name[1] if name else "mbarrier" if event.what == "init" else "tile"
+            found[place] = {"name": name, "address": place, "count": 1}
+    told = [
+        {"name": MEMBERS[chr(e.value)], "address": e.address, "bytes": e.other, "count": e.extra}
+        for e in events
+        if e.what == "layout"
+    ]
+    return sorted(told or found.values(), key=lambda one: one["address"])
 
 
-def columns(table, kind):
-    """The same the other way."""
-    return {name: [getattr(row, name) for row in table] for name in kind._fields}
+def in_order(events):
+    """The events in the order of time. What was touched is before the event that wrote it down; it
+    has only an end, and began when the one before it ended."""
+    found, touched = [], []
+    for event in [*events, None]:
+        if event and event.what in TOUCHES:
+            touched.append(event)
+            continue
+        found += sorted(touched, key=lambda one: one.end) + ([event] if event else [])
+        touched = []
+    return [
+        one._replace(begin=before.end) if one.what in TOUCHES and one.begin == one.end else one
+        for before, one in zip(found[:1] + found, found)
+    ]
 
 
 class Trace:
-    """A recorded trace, taken apart."""
+    """A recorded trace, taken apart: a row of the rung's program, and lines of its source."""
 
-    def __init__(self, record):
-        self.record = record
-        self.end = record["time"]["end"]
-        self.exact = record["time"]["unit"] == EMULATED_STEPS
-        whats, kinds = record["whats"], record["operation_kinds"]
+    def __init__(self, row):
+        self.row, self.launch, self.lines = row, row["trace"], row["source"]
+        self.run = Run(row["context"])
+        self.run.add(row)
+        self.exact = self.launch["time_unit"] == EMULATED_STEPS
+        warps = self.launch["warps"]
+        told = [in_order(list(starmap(Event, warp["events"]))) for warp in warps]
+        # It ends for all warps where the first had no more room for events.
+        full = [one[-1].end for one, warp in zip(told, warps) if warp["not_kept"]]
+        self.end = min(full) if full else max((one[-1].end for one in told), default=0)
+        kept = [[event for event in events if event.end <= self.end] for events in told]
+        self.left_out = sum(len(warp["events"]) + warp["not_kept"] for warp in warps)
+        self.left_out -= sum(map(len, kept))
         self.warps = [
-            Warp(one["warp"], [e._replace(what=whats[e.what]) for e in rows(one["events"], Event)])
-            for one in record["warps"]
+            Warp(warp["warp"], [event for event in events if event.what not in NOT_DONE])
+            for warp, events in zip(warps, kept)
         ]
-        operations = rows(record["operations"], Operation)
-        self.operations = [one._replace(kind=kinds[one.kind]) for one in operations]
-        self.landed = rows(record["landed"], Landing)
+        operations = starmap(Operation, self.launch["operations"])
+        self.operations = [one for one in operations if one.happened <= self.end]
+        # Loads that a GPU's warp saw incomplete at the begin and complete at the end.
+        self.landed = [event for event in chain(*kept) if event.what == "landed"]
+        self.shared = laid_out(list(chain(*told)), self.lines)
         # The consumers' turn: each reads some fills of the ring alone.
-        self.in_turns = any(one["name"] == "turn" for one in record["shared"])
+        self.in_turns = any(one["name"] == "turn" for one in self.shared)
         self.grouped = any(warp.multiplies for warp in self.warps)  # a warp stands for a warpgroup
 
     def of(self, what):
@@ -131,7 +157,7 @@ class Trace:
 
     def place(self, address):
         """(name, index or None) of what lies at that shared address; None below all of it."""
-        below = [one for one in self.record["shared"] if one["address"] <= address]
+        below = [one for one in self.shared if one["address"] <= address]
         if not below:
             return None
         offset = address - below[-1]["address"]
@@ -145,7 +171,7 @@ class Trace:
 
     def source(self, line):
         """The line of the rung, or an empty text."""
-        return self.record["source"].get(str(line), "")
+        return self.lines.get(str(line), "")
 
     def title(self, warp):
         """'warpgroup 1 (consumer)' or 'warp 3'."""
@@ -157,13 +183,24 @@ class Trace:
 
 
 def load(path):
-    """A recorded trace."""
+    """A recorded trace, as Trace takes it."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def name_of(record):
+def with_source(row):
+    """What is recorded: the row, and the lines of the rung that its events name, by their numbers,
+    without indentation and comments."""
+    lines = {}  # stays empty of a rung that isn't there
+    for path in (ROOT / "steps").glob(f"{row['step']}_*.cu"):
+        lines = dict(enumerate(path.read_text(encoding="utf-8").splitlines(), 1))
+    named = {Event(*event).line for warp in row["trace"]["warps"] for event in warp["events"]}
+    source = {str(n): lines[n].partition("//")[0].strip() for n in sorted(named) if n in lines}
+    return {**row, "source": source}
+
+
+def name_of(row):
     """'v07-emulator' or 'v07-nvidia-h200': what the files of a trace are called."""
-    return f"{record['step']}-{slug(record['gpu'])}"
+    return f"{row['step']}-{slug(row['context']['gpu'])}"
 
 
 # --- what happens by itself ---------------------------------------------------------------------
@@ -239,9 +276,9 @@ def land(trace, ring, waits):
     landings = [(fill, wait.end) for _, wait, fill, _ in waits]
     announced = [(event.address, event.end) for event in trace.of("expect")]
     for landing in trace.landed:
-        number = sum(at == landing.barrier and end <= landing.by for at, end in announced) - 1
-        fills = ring.get(landing.barrier, ())
-        landings += [(fill, landing.by) for fill in fills[number : number + 1] if number >= 0]
+        number = sum(at == landing.address and end <= landing.end for at, end in announced) - 1
+        fills = ring.get(landing.address, ())
+        landings += [(fill, landing.end) for fill in fills[number : number + 1] if number >= 0]
     for fill, time in landings:
         fill.landed = time if fill.landed is None else min(fill.landed, time)
     for barrier, fills in ring.items() if trace.exact else ():
@@ -347,89 +384,6 @@ def spans(trace, warp):
     return sorted(found, key=lambda span: span[1:])
 
 
-# --- the record of what a program wrote ---------------------------------------------------------
-
-
-def source_lines(step):
-    """The lines of the rung's source from number 1 on, without indentation and comments; none if it
-    isn't there."""
-    paths = sorted((ROOT / "steps").glob(f"{step}_*.cu"))
-    lines = paths[0].read_text(encoding="utf-8").splitlines() if paths else []
-    return {n: line.partition("//")[0].strip() for n, line in enumerate(lines, 1)}
-
-
-def laid_out(events, lines):
-    """What is where in shared memory, in order: what the kernel said or, of static shared memory,
-    what barriers and tiles are called in its source."""
-    found = {}
-    for event in events:
-        place = {"init": event.address, "load": event.other, "store": event.other}.get(event.what)
-        if place:
-            name = IN_SHARED_MEMORY.search(lines.get(event.line, ""))
-            name = name[1] if name else "mbarrier" if event.what == "init" else "tile"
-            found[place] = {"name": name, "address": place, "count": 1}
-    told = [
-        {"name": MEMBERS[chr(e.value)], "address": e.address, "bytes": e.other, "count": e.extra}
-        for e in events
-        if e.what == "layout"
-    ]
-    return sorted(told or found.values(), key=lambda one: one["address"])
-
-
-def in_order(events):
-    """The events in the order of time. What was touched is before the event that wrote it down; it
-    has only an end, and began when the one before it ended."""
-    found, touched = [], []
-    for event in [*events, None]:
-        if event and event.what in TOUCHES:
-            touched.append(event)
-            continue
-        found += sorted(touched, key=lambda one: one.end) + ([event] if event else [])
-        touched = []
-    return [
-        one._replace(begin=before.end) if one.what in TOUCHES and one.begin == one.end else one
-        for before, one in zip(found[:1] + found, found)
-    ]
-
-
-def make_record(row):
-    """The record of what the program wrote. It ends for all warps where the first had no more room
-    for events."""
-    trace, context, lines = row["trace"], row["context"], source_lines(row["step"])
-    warps = [in_order(list(starmap(Event, warp["events"]))) for warp in trace["warps"]]
-    full = [one[-1].end for one, warp in zip(warps, trace["warps"]) if warp["not_kept"]]
-    end = min(full) if full else max((one[-1].end for one in warps), default=0)
-    kept = [[event for event in events if event.end <= end] for events in warps]
-    told = [[event for event in events if event.what in WHATS] for events in kept]
-    landed = [Landing(e.address, e.begin, e.end) for e in chain(*kept) if e.what == "landed"]
-    operations = [one for one in starmap(Operation, trace["operations"]) if one.happened <= end]
-    written = sum(len(warp["events"]) + warp["not_kept"] for warp in trace["warps"])
-    clocks = trace["clocks"] if context["gpu"] else {"cycles": 0, "nanoseconds": 0}
-    time = {"unit": trace["time_unit"], "policy": trace.get("policy"), "end": end}
-    return {
-        **{name: row[name] for name in ("step", "idea", "date")},
-        **{name: context[name] for name in ("commit", "gpu", "problem")},
-        "time": {**time, **{name: clocks[name] for name in ("cycles", "nanoseconds")}},
-        "launch": {name: trace[name] for name in ("grid", "block", "block_index", "cta", "ctas")},
-        "shared": laid_out(list(chain(*warps)), lines),
-        "source": {str(e.line): lines.get(e.line, "") for e in chain(*told) if e.line},
-        "whats": WHATS,
-        "operation_kinds": OPERATIONS,
-        "warps": [
-            {
-                "warp": warp["warp"],
-                "events": columns([e._replace(what=WHATS.index(e.what)) for e in events], Event),
-            }
-            for warp, events in zip(trace["warps"], told)
-        ],
-        "operations": columns(
-            [one._replace(kind=OPERATIONS.index(one.kind)) for one in operations], Operation
-        ),
-        "landed": columns(landed, Landing),
-        "events_left_out": written - sum(map(len, kept)),
-    }
-
-
 # --- for trace viewers --------------------------------------------------------------------------
 
 PER_NANOSECOND = 1000  # a viewer counts microseconds; a cycle, or a step, is shown as a nanosecond
@@ -446,7 +400,7 @@ def described(trace, event):
 def viewer(trace):
     """The trace as Chrome's trace events (Trace Event Format, the JSON object form): each stage and
     each warp is a track of slices, or of instants where nothing has a length."""
-    record, events = trace.record, []
+    events = []
     tracks = [
         (RING, stage.name, [(*one, {}) for one in states(stage, trace.end)])
         for stage in stages(trace)
@@ -455,7 +409,7 @@ def viewer(trace):
         tracks.append((WARPS, trace.title(warp), [described(trace, e) for e in warp.events]))
     for number, (process, track, slices) in enumerate(tracks):
         where = {"pid": 1 + (process == WARPS), "tid": number}
-        process = f"{process}, CTA {record['launch']['cta']}"
+        process = f"{process}, CTA {trace.launch['cta']}"
         for kind, name in (("process_name", process), ("thread_name", track)):
             events.append({"ph": "M", "name": kind, "args": {"name": name}, **where})
         for name, begin, end, more in slices:
@@ -463,22 +417,22 @@ def viewer(trace):
             kind = length if end > begin else {"ph": "i", "s": "t"}
             event = {"name": name, "ts": begin / PER_NANOSECOND, "args": more}
             events.append({**kind, **event, **where})
-    told = {name: record[name] for name in ("step", "commit", "date")}
-    told["time"] = f"1 ns in the viewer is one of the {record['time']['unit']}"
-    told["machine"] = record["gpu"]["name"] if record["gpu"] else "CPU emulator"
+    run = trace.run
+    told = {"step": trace.row["step"], "commit": run.commit, "date": run.date}
+    told["time"] = f"1 ns in the viewer is one of the {trace.launch['time_unit']}"
+    told["machine"] = run.gpu["name"] if run.gpu else "CPU emulator"
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": told}
 
 
 # --- the program --------------------------------------------------------------------------------
 
 
-def print_summary(record):
+def print_summary(trace):
     """What each warp did; for how long, where times mean something."""
-    trace = Trace(record)
     fills = sum(len(stage.fills) for stage in stages(trace))
-    print(f"kept       {fills} fills of the ring, {trace.end} {record['time']['unit']}")
-    if record["events_left_out"]:
-        print(f"left out   {record['events_left_out']} later events; --events keeps more")
+    print(f"kept       {fills} fills of the ring, {trace.end} {trace.launch['time_unit']}")
+    if trace.left_out:
+        print(f"left out   {trace.left_out} later events; --events keeps more")
     for warp in trace.warps:
         long = Counter()
         for kind, begin, end in () if trace.exact or not trace.end else spans(trace, warp):
@@ -523,14 +477,15 @@ def trace_main(arguments):
         return status
     if "trace" not in row:
         raise run.UsageError(f"{options.program} does not trace; use make trace")
-    record = make_record(row)
-    print_summary(record)
-    path = options.out / f"{name_of(record)}.json"
-    write(path, record, f"make plots RESULTS={path} draws it")
+    row = with_source(row)
+    trace = Trace(row)
+    print_summary(trace)
+    path = options.out / f"{name_of(row)}.json"
+    write(path, row, f"make plots RESULTS={path} draws it")
     to_open = "open it in https://ui.perfetto.dev or chrome://tracing"
-    write(path.with_suffix(".perfetto.json"), viewer(Trace(record)), to_open)
+    write(path.with_suffix(".perfetto.json"), viewer(trace), to_open)
     if options.keep:
-        write(TRACES / path.name, record, "kept: make plots draws it")
+        write(TRACES / path.name, row, "kept: make plots draws it")
     return 0
 
 

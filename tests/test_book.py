@@ -598,8 +598,7 @@ def wanted_states(trace, time):
 
 def move_problems(name, moved):
     """What is wrong with what the moving ring of that rung showed."""
-    record = traces.load(traces.TRACES / f"{name}-emulator.json")
-    trace, problems = traces.Trace(record), []
+    trace, problems = traces.Trace(traces.load(traces.TRACES / f"{name}-emulator.json")), []
     source = rungs_today.find(ROOT / "steps")[name].path.read_text(encoding="utf-8").splitlines()
     for shown in moved["found"]:
         where, time = f"{name}, step {shown['step']}", shown["step"]
@@ -611,7 +610,7 @@ def move_problems(name, moved):
             text = source[line[0] - 1].partition("//")[0].strip() if line else None
             if text != wanted or (line and line[1].strip() != source[line[0] - 1].strip()):
                 problems.append(f"{where}: warp {warp.number} is at {line}, not at {wanted}")
-    shape = " ".join(f"--{side} {record['problem'][side]}" for side in "mnk")
+    shape = " ".join(f"--{side} {trace.run.problem[side]}" for side in "mnk")
     again = (
         f'if the rung has changed: make trace N={name} EMULATE=1 ARGS="{shape} --keep", make plots'
     )

@@ -7,7 +7,6 @@ line per case; exits 1 if any failed.
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 from pathlib import Path
@@ -134,12 +133,11 @@ def test_traces(_):
     from plots.draw import ring
 
     for path in sorted(traces.TRACES.glob("*.json")):
-        record = traces.load(path)
-        trace = traces.Trace(record)
-        words = [record["idea"], f"CTA {record['launch']['cta']} of", record["commit"]]
+        trace = traces.Trace(traces.load(path))
+        words = [trace.row["idea"], f"CTA {trace.launch['cta']} of", trace.run.commit]
         words += ["multiplies", "waits", "starts loads", "writes results", "being filled", "empty"]
         words.append("emulated steps" if trace.exact else "cycles of the SM's clock")
-        words.append("CPU emulator, policy" if trace.exact else record["gpu"]["name"])
+        words.append("CPU emulator, policy" if trace.exact else trace.run.gpu["name"])
         check_picture(drawn()[1] / f"trace-{path.stem}.png", rows_of(trace), words)
         # Of a GPU's trace the first fills are shown.
         fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
@@ -156,12 +154,10 @@ def test_chosen_trace(folder):
     same((result.returncode, result.stderr, result.stdout.count("\n")), (0, "", 1))
     same(sorted(file.name for file in Path(folder).iterdir()), suffixed([f"trace-{path.stem}"]))
     # Warps that neither load nor wait, as where there is no shared memory.
-    made = copy.deepcopy(traces.load(path))
-    codes = {traces.WHATS.index(what) for what in ("multiply", "multiply wait", "write")}
-    for warp in made["warps"]:
-        events = warp["events"]
-        kept = [i for i, what in enumerate(events["what"]) if what in codes]
-        warp["events"] = {name: [column[i] for i in kept] for name, column in events.items()}
+    made = traces.load(path)
+    for warp in made["trace"]["warps"]:
+        kept = ("multiply", "multiply wait", "write")
+        warp["events"] = [event for event in warp["events"] if event[0] in kept]
     rows = rows_of(traces.Trace(made))
     shows(ring.Picture(made), records_of(), folder, rows, ["cycles of the SM's clock"], ["stage 0"])
 

@@ -111,8 +111,8 @@ def whole(rung):
     def test(folder):
         record, viewer = recorded_once(rung)
         check_story(rung, record)
-        same((record["gpu"], record["time"]["unit"]), (None, "emulated steps"))
         trace = traces.Trace(record)
+        same((trace.run.gpu, trace.exact), (None, True))
         same(viewer, traces.viewer(trace))
         check_slices(viewer)
         names = [e["args"]["name"] for e in viewer["traceEvents"] if e["name"] == "thread_name"]
@@ -131,7 +131,7 @@ def whole(rung):
 def names_and_lines(_):
     """Barriers and tiles have the rung's names, and events its lines."""
     trace = traces.Trace(recorded_once("v07")[0])
-    shared = [(one["name"], one["count"]) for one in trace.record["shared"]]
+    shared = [(one["name"], one["count"]) for one in trace.shared]
     same(shared, [(name, 4) for name in ("a", "b", "full", "empty")])
     waits = {trace.name(e.address): trace.source(e.line) for w in trace.warps for e in w.of("wait")}
     same(sorted(waits), [f"{name}[{i}]" for name in ("empty", "full") for i in range(4)])
@@ -149,8 +149,8 @@ def names_and_lines(_):
 
 def options_of_a_trace(folder):
     """--cta chooses the CTA; what means nothing here is refused in one line, and nothing is written."""
-    same(traced("v07", folder, "--cta", "3")["launch"]["block_index"], [3, 0, 0])
-    same(traced("t08", folder, "--cta", "5")["launch"]["block_index"], [2, 1, 0])
+    same(traced("v07", folder, "--cta", "3")["trace"]["block_index"], [3, 0, 0])
+    same(traced("t08", folder, "--cta", "5")["trace"]["block_index"], [2, 1, 0])
     for rung, status, options, words in (
         ("v07", 2, ("--cta", "4"), "v07: --cta 4: this launch has 4 CTAs, numbered from 0\n"),
         ("v07", 2, ("--protocol", "burst"), "timed"),
@@ -176,13 +176,13 @@ def alike_in_turn(folder):
 
 def less_than_all(folder):
     """Where the room ends the trace ends for all warps; what is left out is counted."""
-    full = recorded_once("v07")[0]
+    full, path = recorded_once("v07")[0], Path(folder) / "v07-emulator.json"
     result = run("v07", folder, "--events", "30")
     require("not kept" in result.stdout and "left out" in result.stdout, result.stdout)
-    record = traces.load(Path(folder) / "v07-emulator.json")
-    require(0 < record["time"]["end"] < full["time"]["end"], record["time"])
-    every, kept = (sum(len(w["events"]["what"]) for w in one["warps"]) for one in (full, record))
-    same(kept + record["events_left_out"], every)
+    trace, full = (traces.Trace(row) for row in (traces.load(path), full))
+    require(0 < trace.end < full.end, trace.end)
+    every, kept = (sum(len(warp.events) for warp in one.warps) for one in (full, trace))
+    same((kept + trace.left_out, full.left_out), (every, 0))
 
 
 # --- as on a GPU ------------------------------------------------------------------------------
@@ -194,18 +194,18 @@ def gpu_record(_):
     for rung in ("v04", "v07", "v12"):
         record = copy.deepcopy(recorded_once(rung)[0])
         exact, barriers = fills_of(record), {e.address for e in traces.Trace(record).of("load")}
+        told = record["trace"]
+        told |= {"time_unit": "SM cycles", "operations": []}
         seen = [fill for fill in exact if fill.landed is not None]
-        record["landed"] = {
-            "barrier": [sorted(barriers)[fill.stage] for fill in seen],
-            "after": [fill.landed - 1 for fill in seen],
-            "by": [fill.landed for fill in seen],
-        }
-        record["operations"] = {name: [] for name in traces.Operation._fields}
-        record["time"].update(unit="SM cycles", policy=None, cycles=1700, nanoseconds=1000)
+        landed = [
+            ["landed", fill.landed - 1, fill.landed, 0, sorted(barriers)[fill.stage], 0, 0, 0]
+            for fill in seen
+        ]
+        told["warps"][0]["events"][:0] = landed
         if rung != "v12":  # nobody tells of a peer's loads
             for one, other in zip(fills_of(record), exact):
                 same((one.begin, one.landed, one.taken), (other.begin, other.landed, other.taken))
-        record["landed"] = {name: [] for name in record["landed"]}
+        del told["warps"][0]["events"][: len(landed)]
         for fill, guess in zip(exact, fills_of(record)):
             require(guess.landed is None or guess.landed >= fill.landed, (fill, guess))
 

@@ -55,7 +55,7 @@ def fills_of(trace, text):
     """Each stage's fills, in words and times; null is what the trace doesn't see any more."""
     stages = traces.stages(trace)
     order = sorted(fill.begin for stage in stages for fill in stage.fills)
-    per_tile = trace.record["problem"]["k"] // int(BK.search(text)[1])
+    per_tile = trace.run.problem["k"] // int(BK.search(text)[1])
     places = {warp.number: place for place, warp in enumerate(trace.warps)}
     return [
         [
@@ -76,9 +76,8 @@ def moving(name, text):
     path = traces.TRACES / f"{name}-emulator.json"
     if not path.is_file() or not BK.search(text):
         return None
-    record = traces.load(path)
-    trace = traces.Trace(record)
-    lines, fills = lines_today(record["source"], text), fills_of(trace, text)
+    trace = traces.Trace(traces.load(path))
+    lines, fills = lines_today(trace.lines, text), fills_of(trace, text)
     warps = [
         [
             [event.begin, event.end, lines.get(event.line, 0), words_of(trace, event)]
@@ -94,6 +93,6 @@ def moving(name, text):
         "titles": [trace.title(warp) for warp in trace.warps],
         "moments": sorted(times),
         "end": trace.end,
-        "complete": not record["events_left_out"],
-        "commit": record["commit"],
+        "complete": not trace.left_out,
+        "commit": trace.run.commit,
     }

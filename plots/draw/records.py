@@ -86,8 +86,8 @@ def load(paths=()):
 def load_trace(path):
     """A trace that a user named."""
     try:
-        record = trace.load(path)
-        trace.Trace(record)
+        row = trace.load(path)
+        trace.Trace(row)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: neither rows (.jsonl) nor a trace: {error!r}") from error
-    return record
+    return row

@@ -6,9 +6,6 @@ where the warps of one do the same.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-from bench import results
 from bench import trace as traces
 from plots.draw import style
 
@@ -20,8 +17,6 @@ NARROW = 0.006  # of the axis: what is shorter has neither edge nor hatch, but c
 MOST_FILLS = 24  # of a GPU's trace: between its events lies much, and more would be a barcode
 DIGIT = 0.009  # of the axis: room for one
 BAR = 0.76  # of a row
-
-COPIED = ("problem", "date", "commit")  # as a run has them
 
 WRITING = (
     "A traced warp stops to record each event: most white gaps in its row are that. "
@@ -48,9 +43,9 @@ DOES = {
 class Picture:
     """The picture of one trace, for plot.py."""
 
-    def __init__(self, record):
-        self.NAME = f"trace-{traces.name_of(record)}"
-        self.find = lambda _: traces.Trace(record)
+    def __init__(self, row):
+        self.NAME = f"trace-{traces.name_of(row)}"
+        self.find = lambda _: traces.Trace(row)
         self.draw = lambda pyplot, trace, _: draw(pyplot, trace)
 
 
@@ -104,7 +99,7 @@ def legend(axes, entries):
 def legends(trace):
     """(of the stages, of the warps)"""
     by_tma = any(warp.loads for warp in trace.warps)
-    moves = "k" not in trace.record["problem"]  # it multiplies nothing
+    moves = "k" not in trace.run.problem  # it multiplies nothing
     stages = [
         ("being filled by TMA" if by_tma else "being filled", STATES["filled"]),
         ("full, not yet read", STATES["full"]),
@@ -157,11 +152,11 @@ def time_words(trace):
     """What the axis shows."""
     if trace.exact:
         return "emulated steps: they tell what came before what, and no length means anything"
-    time = trace.record["time"]
+    clocks = trace.launch["clocks"]
     words = "cycles of the SM's clock since the CTA's first event"
-    if not time["nanoseconds"]:
+    if not clocks["nanoseconds"]:
         return words
-    return f"{words}, at about {time['cycles'] / time['nanoseconds']:.2f} GHz"
+    return f"{words}, at about {clocks['cycles'] / clocks['nanoseconds']:.2f} GHz"
 
 
 def notes_below(trace, stages):
@@ -178,7 +173,6 @@ def notes_below(trace, stages):
 
 def draw(pyplot, trace):
     """The whole figure."""
-    record = trace.record
     stages = traces.stages(trace)
     end = shown_end(trace)
     warps = trace.warps[:MOST_ROWS]  # that have a row
@@ -197,12 +191,10 @@ def draw(pyplot, trace):
     lower.set_xlim(0, end)
     lower.xaxis.set_major_formatter("{x:,.0f}")
     lower.set_xlabel(time_words(trace))
-    launch = record["launch"]
-    title = f"{record['step']}, CTA {launch['cta']} of {launch['ctas']}: {record['idea']}"
-    run = SimpleNamespace(**{key: record[key] for key in COPIED}, shape=results.Run(record).shape)
+    launch, run = trace.launch, trace.run
+    title = f"{trace.row['step']}, CTA {launch['cta']} of {launch['ctas']}: {trace.row['idea']}"
     problem = f"{style.computation(run)} {style.shape_words(run)}"
-    emulator = f"CPU emulator, policy {record['time']['policy']}"
-    machine = record["gpu"]["name"] if record["gpu"] else emulator
+    machine = run.gpu["name"] if run.gpu else f"CPU emulator, policy {launch['policy']}"
     second = f"{machine}; {problem}, {style.when(run)}"
     style.frame(figure, title, second, more=more)
     return figure
