@@ -107,15 +107,9 @@ def laid_out(events, lines):
 
 
 def in_order(events):
-    """The events in the order of time. What was touched is before the event that wrote it down; it
-    has only an end, and began when the one before it ended."""
-    found, touched = [], []
-    for event in [*events, None]:
-        if event and event.what in TOUCHES:
-            touched.append(event)
-            continue
-        found += sorted(touched, key=lambda one: one.end) + ([event] if event else [])
-        touched = []
+    """The events in the order of time. What was touched has only an end, and began when the one
+    before it ended."""
+    found = sorted(starmap(Event, events), key=lambda event: event.end)
     return [
         one._replace(begin=before.end) if one.what in TOUCHES and one.begin == one.end else one
         for before, one in zip(found[:1] + found, found)
@@ -131,7 +125,7 @@ class Trace:
         self.run.add(row)
         self.exact = self.launch["time_unit"] == EMULATED_STEPS
         warps = self.launch["warps"]
-        told = [in_order(list(starmap(Event, warp["events"]))) for warp in warps]
+        told = [in_order(warp["events"]) for warp in warps]
         # It ends for all warps where the first had no more room for events.
         full = [one[-1].end for one, warp in zip(told, warps) if warp["not_kept"]]
         self.end = min(full) if full else max((one[-1].end for one in told), default=0)
