@@ -10,7 +10,7 @@ its choice; ROWS are the files that --json writes. Neither the fit nor the judge
 the choice costs against the fastest kernel is said for ROWS by the header's constants; with --fit
 also by constants with which predicted times come close to the measured ones of its rows, most of
 all among the fastest kernels of a shape. They are printed as the header has them. A fit takes a
-minute or two. make does not build the model by itself: make build/model.so
+minute or two.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ import argparse
 import ctypes
 import math
 import re
+import subprocess
 import sys
 from ctypes import c_bool, c_double, c_int
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from statistics import geometric_mean, median
+from typing import NamedTuple
 
 from bench import results
 from bench.results import ROOT
 from bench.shapes import shape_text
 
 HEADER = ROOT / "common" / "device" / "tile_choice.h"
-LIBRARY = ROOT / "build" / "model.so"
+LIBRARY = "build/model.so"
 NAME = re.compile(
     r"(\d+) x (\d+), (\d+) stages, (one consumer|ping-pong|cooperative by columns|cooperative)"
     r"(?:, (\d)x(\d))?(, swapped)?"
@@ -74,10 +76,9 @@ class Model:
     several numbers for each kernel: whole, cut, gathered."""
 
     def __init__(self, listed):
-        self.library = ctypes.CDLL(str(LIBRARY))
+        subprocess.run(["make", "-s", LIBRARY], cwd=ROOT, check=True)
+        self.library = ctypes.CDLL(str(ROOT / LIBRARY))
         self.library.model_loss.restype = c_double
-        if self.library.model_bytes() != 8 * len(constants()) + ctypes.sizeof(Point):
-            raise ValueError(f"{LIBRARY} was built from another header: build it again")
         self.kernels = [kernel_of(line) for line in listed.splitlines() if NAME.search(line)]
         clusters = CLUSTERS.search(listed)
         if not clusters or not self.kernels:
@@ -95,43 +96,47 @@ class Model:
         return point if point.form == form else None
 
 
+class Shape(NamedTuple):
+    """What was measured at a shape: a point for each plan, and its cycles."""
+
+    name: str
+    points: ctypes.Array
+    measured: ctypes.Array
+    predicted: ctypes.Array  # the cycles by the latest constants
+
+
 class Times:
-    """What was measured, of some files of rows: a point for each plan and shape, and its cycles."""
+    """What was measured, of some files of rows."""
 
     def __init__(self, model, paths):
         self.library, self.shapes = model.library, []
-        starts, points, measured = [0], [], []
-        for run in (run for path in paths for run in results.load(path)):
+        for run in chain.from_iterable(map(results.load, paths)):
+            points, measured = [], []
             for row in chain(*run.rows.values()):
                 for key, one in row.get("timed", {}).items():
-                    number = int(key.partition("kernel-")[2] or 0)
-                    point = model.point(number, run.shape, run.gpu) if number else None
-                    if point:
+                    number = key.partition("kernel-")[2]
+                    if number and (point := model.point(int(number), run.shape, run.gpu)):
                         points.append(point)
                         measured.append(median(one["seconds"]) * HERTZ)
-            if len(points) > starts[-1]:
-                self.shapes.append(shape_text(run.shape))
-                starts.append(len(points))
-        if not points:
+            if points:
+                cycles = c_double * len(points)
+                arrays = (Point * len(points))(*points), cycles(*measured), cycles()
+                self.shapes.append(Shape(shape_text(run.shape), *arrays))
+        if not self.shapes:
             raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
-        self.points = (Point * len(points))(*points)
-        self.starts = (c_int * len(starts))(*starts)
-        self.measured = (c_double * len(points))(*measured)
-        self.cycles = (c_double * len(points))()
 
     def loss(self, values):
-        """How bad these constants are, as model.c says; `cycles` are what they predict."""
-        given, count = (c_double * len(values))(*values.values()), len(self.shapes)
-        rows = (self.points, self.starts, count, self.measured, self.cycles)
-        return self.library.model_loss(given, *rows)
+        """How bad these constants are, as model.c says, at the mean shape."""
+        given, loss = (c_double * len(values))(*values.values()), self.library.model_loss
+        return sum(loss(given, len(one.points), *one[1:]) for one in self.shapes) / len(self.shapes)
 
     def costs(self, values):
         """[(the time that the choice takes over that of the fastest kernel, the shape)]"""
         self.loss(values)
         costs = []
-        for shape, (first, end) in zip(self.shapes, pairwise(self.starts)):
-            taken = min(range(first, end), key=self.cycles.__getitem__)
-            costs.append((self.measured[taken] / min(self.measured[first:end]), shape))
+        for one in self.shapes:
+            _, taken = min(zip(one.predicted, one.measured))
+            costs.append((taken / min(one.measured), one.name))
         return costs
 
 
@@ -159,10 +164,11 @@ def fit(times, values):
 def report(times, values, what):
     """Prints how far the model is off, and what the choice costs."""
     costs = times.costs(values)
-    off = median(abs(math.log(p / m)) for p, m in zip(times.cycles, times.measured))
+    pairs = [pair for one in times.shapes for pair in zip(one.predicted, one.measured)]
+    off = median(abs(math.log(predicted / measured)) for predicted, measured in pairs)
     worst, shape = max(costs)
     print(
-        f"{what}: {len(costs)} shapes, {len(times.points)} times; predicted times are off by "
+        f"{what}: {len(costs)} shapes, {len(pairs)} times; predicted times are off by "
         f"{off:.1%} (median);\n  the choice costs {geometric_mean(cost for cost, _ in costs) - 1:.2%}"
         f" (geometric mean), at worst {worst - 1:.1%} at {shape}"
     )
@@ -188,5 +194,5 @@ def main(words=None):
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         sys.exit(f"fit: {error}")

@@ -12,13 +12,9 @@ typedef struct model_point {
     int pitch;       /* set by model_plan(), and so is the form if tiles can't be cut */
 } model_point;
 
-int model_bytes(void);
 void model_plan(model_point *p);
-double model_loss(const double *constants, const model_point *points, const int *starts, int shapes,
+double model_loss(const double *constants, int count, const model_point *points,
                   const double *measured, double *cycles);
-
-/* Of what the caller has declared, too: the constants, all of them double, and a point. */
-int model_bytes(void) { return (int)(sizeof(tile_constants) + sizeof(model_point)); }
 
 /* How the rung launches the kernel. */
 void model_plan(model_point *p) {
@@ -35,43 +31,38 @@ static double weight_of(double slower) {
     return least + exp(-slower / near);
 }
 
-/* How bad constants are for a choice: shape s has the points from starts[s] to starts[s + 1], whose
- * measured cycles are given. Of a shape's kernels those near the fastest count most, and their
- * errors relative to each other more than an error that all have; and so does what the choice
- * would take longer than the fastest kernel, if it picked nearly as good plans with nearly the same
- * probability. Stores the cycles that they predict for all points. */
-double model_loss(const double *constants, const model_point *points, const int *starts, int shapes,
+/* How bad constants are for the choice among these points of a shape, whose measured cycles are
+ * given. Those near the fastest count most, and their errors relative to each other more than an
+ * error that all have; and so does what the choice would take longer than the fastest kernel, if it
+ * picked nearly as good plans with nearly the same probability. Stores the cycles that they predict
+ * for all points. */
+double model_loss(const double *constants, int count, const model_point *points,
                   const double *measured, double *cycles) {
     const double large = 0.2, common = 0.3, chosen = 0.25, alike = 0.03;
-    double loss = 0;
-    for (int s = 0; s < shapes; ++s) {
-        const int first = starts[s], end = starts[s + 1];
-        double fastest = HUGE_VAL, best = HUGE_VAL;
-        double weights = 0, mean = 0, spread = 0, picked = 0, cost = 0;
-        for (int i = first; i < end; ++i) {
-            const model_point *p = &points[i];
-            tile_plan plan = {.pitch = p->pitch};
-            tile_make_plan(&plan, &p->kernel, &p->shape, &p->gpu, (const tile_constants *)constants,
-                           (enum tile_form)p->form);
-            cycles[i] = plan.cost.cycles;
-            fastest = fmin(fastest, measured[i]);
-            best = fmin(best, cycles[i]);
-        }
-        for (int i = first; i < end; ++i) {
-            const double slower = measured[i] / fastest - 1;
-            const double pick = exp(-(cycles[i] / best - 1) / alike);
-            weights += weight_of(slower);
-            mean += weight_of(slower) * log(cycles[i] / measured[i]);
-            picked += pick;
-            cost += pick * fmin(slower, 0.5);
-        }
-        mean /= weights;
-        for (int i = first; i < end; ++i) {
-            const double error = fabs(log(cycles[i] / measured[i]) - mean);
-            spread += weight_of(measured[i] / fastest - 1) *
-                      (error < large ? error * error : large * (error - large / 2));
-        }
-        loss += spread / weights + common * fmin(mean * mean, 0.1) + chosen * cost / picked;
+    double fastest = HUGE_VAL, best = HUGE_VAL;
+    double weights = 0, mean = 0, spread = 0, picked = 0, cost = 0;
+    for (int i = 0; i < count; ++i) {
+        const model_point *p = &points[i];
+        tile_plan plan = {.pitch = p->pitch};
+        tile_make_plan(&plan, &p->kernel, &p->shape, &p->gpu, (const tile_constants *)constants,
+                       (enum tile_form)p->form);
+        cycles[i] = plan.cost.cycles;
+        fastest = fmin(fastest, measured[i]);
+        best = fmin(best, cycles[i]);
     }
-    return loss / shapes;
+    for (int i = 0; i < count; ++i) {
+        const double slower = measured[i] / fastest - 1;
+        const double pick = exp(-(cycles[i] / best - 1) / alike);
+        weights += weight_of(slower);
+        mean += weight_of(slower) * log(cycles[i] / measured[i]);
+        picked += pick;
+        cost += pick * fmin(slower, 0.5);
+    }
+    mean /= weights;
+    for (int i = 0; i < count; ++i) {
+        const double error = fabs(log(cycles[i] / measured[i]) - mean);
+        spread += weight_of(measured[i] / fastest - 1) *
+                  (error < large ? error * error : large * (error - large / 2));
+    }
+    return spread / weights + common * fmin(mean * mean, 0.1) + chosen * cost / picked;
 }

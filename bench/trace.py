@@ -130,8 +130,7 @@ class Trace:
         full = [one[-1].end for one, warp in zip(told, warps) if warp["not_kept"]]
         self.end = min(full) if full else max((one[-1].end for one in told), default=0)
         kept = [[event for event in events if event.end <= self.end] for events in told]
-        self.left_out = sum(len(warp["events"]) + warp["not_kept"] for warp in warps)
-        self.left_out -= sum(map(len, kept))
+        self.complete = not full
         self.warps = [
             Warp(warp["warp"], [event for event in events if event.what not in NOT_DONE])
             for warp, events in zip(warps, kept)
@@ -421,20 +420,6 @@ def viewer(trace):
 # --- the program --------------------------------------------------------------------------------
 
 
-def print_summary(trace):
-    """What each warp did; for how long, where times mean something."""
-    fills = sum(len(stage.fills) for stage in stages(trace))
-    print(f"kept       {fills} fills of the ring, {trace.end} {trace.launch['time_unit']}")
-    if trace.left_out:
-        print(f"left out   {trace.left_out} later events; --events keeps more")
-    for warp in trace.warps:
-        long = Counter()
-        for kind, begin, end in () if trace.exact or not trace.end else spans(trace, warp):
-            long[kind] += end - begin
-        shares = [f"{kind} {100 * time / trace.end:.0f} %" for kind, time in long.items()]
-        print(f"{trace.title(warp)}: {'; '.join([f'{len(warp.events)} events', *shares])}")
-
-
 def write(path, content, what):
     """Writes a JSON file, and says what it is for."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -472,12 +457,10 @@ def trace_main(arguments):
     if "trace" not in row:
         raise run.UsageError(f"{options.program} does not trace; use make trace")
     row = with_source(row)
-    trace = Trace(row)
-    print_summary(trace)
     path = options.out / f"{name_of(row)}.json"
     write(path, row, f"make plots RESULTS={path} draws it")
     to_open = "open it in https://ui.perfetto.dev or chrome://tracing"
-    write(path.with_suffix(".perfetto.json"), viewer(trace), to_open)
+    write(path.with_suffix(".perfetto.json"), viewer(Trace(row)), to_open)
     if options.keep:
         write(TRACES / path.name, row, "kept: make plots draws it")
     return 0

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Tests of bench/fit.py with times that a model with other constants made: a fit finds what these
-times can tell, and the choice by the fitted model is that of the times. Needs no GPU; make builds the
-model's library. Prints one line per case; exits 1 if any failed.
+times can tell, and the choice by the fitted model is that of the times. Needs no GPU. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ import io
 import json
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tools import ROOT, case, exit_status
+from tools import case, exit_status
 
 from bench import fit
 
@@ -43,9 +41,9 @@ def row(model, number, numbers):
     plans = {i: model.point(i, shape, GPU) for i in range(1, FORMS * len(KERNELS) + 1)}
     points = [point for point in plans.values() if point]
     cycles, ones = ((ctypes.c_double * len(points))(*[1] * len(points)) for _ in range(2))
-    rows = ((fit.Point * len(points))(*points), (ctypes.c_int * 2)(0, len(points)), 1)
     given = (ctypes.c_double * len(values))(*values.values())
-    model.library.model_loss(given, *rows, ones, cycles)
+    rows = (fit.Point * len(points))(*points), ones, cycles
+    model.library.model_loss(given, len(points), *rows)
     seconds = [cycle / fit.HERTZ * numbers.uniform(0.99, 1.01) for cycle in cycles]
     timed = {"step": {"seconds": [1.0]}}
     timed |= dict(
@@ -57,7 +55,6 @@ def row(model, number, numbers):
 
 
 def main():
-    subprocess.run(["make", "-s", "build/model.so"], cwd=ROOT, check=True)
     model, numbers = fit.Model(LISTED), random.Random(1)
     found = {words: fit.kernel_of(words) for words in KERNELS}
     case("a kernel's name says what it is", "" if found == KERNELS else f"{found}")

@@ -93,6 +93,6 @@ def moving(name, text):
         "titles": [trace.title(warp) for warp in trace.warps],
         "moments": sorted(times),
         "end": trace.end,
-        "complete": not trace.left_out,
+        "complete": trace.complete,
         "commit": trace.run.commit,
     }
