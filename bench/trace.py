@@ -149,17 +149,16 @@ class Trace:
         return [event for warp in self.warps for event in warp.of(what)]
 
     def place(self, address):
-        """(name, index or None) of what lies at that shared address; None below all of it."""
-        below = [one for one in self.shared if one["address"] <= address]
-        if not below:
-            return None
-        offset = address - below[-1]["address"]
-        index = offset // below[-1]["bytes"] if below[-1]["count"] > 1 else None
-        return below[-1]["name"], index
+        """(name, index or None) of what lies at that shared address; its number if nothing does."""
+        for one in reversed(self.shared):
+            if one["address"] <= address:
+                several = one["count"] > 1
+                return one["name"], (address - one["address"]) // one["bytes"] if several else None
+        return f"{address:#x}", None
 
     def name(self, address):
         """'full[2]', or '0x400' for what has no name."""
-        name, index = self.place(address) or (f"{address:#x}", None)
+        name, index = self.place(address)
         return name if index is None else f"{name}[{index}]"
 
     def source(self, line):
@@ -324,7 +323,7 @@ def thread_fills(trace):
     """All fills by threads' copies, a list for each stage. A fill is every warp's part together."""
 
     def stage_of(event):
-        return (trace.place(event.address) or (None, None))[1] or 0  # of a single one, 0
+        return trace.place(event.address)[1] or 0  # of a single one, 0
 
     parts = []  # of each warp: (stage, begin, landed or None)
     for warp in trace.warps:
