@@ -9,17 +9,6 @@
 /* What a step gives as its max_compute_capability if it has none. */
 enum { EVERY_LATER_CAPABILITY = 999 };
 
-/* Why the driver holds the clock below the highest: nvmlPerfPolicyType_t, in its order. */
-enum clock_limit {
-    LIMIT_POWER,
-    LIMIT_THERMAL,
-    LIMIT_SYNC_BOOST,
-    LIMIT_BOARD,
-    LIMIT_LOW_UTILIZATION,
-    LIMIT_RELIABILITY,
-    CLOCK_LIMITS
-};
-
 enum { MOST_OTHERS = 8 };
 
 /* What is unknown is 0, NAN or empty: on the emulator most of it. */

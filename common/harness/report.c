@@ -300,15 +300,11 @@ static void write_errors(json *json, const workload *workload) {
 }
 
 static void write_contender(json *json, const report *report, const contender *contender) {
-    static const char *const LIMITS[CLOCK_LIMITS] = {"power", "thermal",         "sync_boost",
-                                                     "board", "low_utilization", "reliability"};
-    const workload *workload = report->workload;
-    const timing *timing = report->timing;
     const timing_summary times = times_of(report, contender);
-    const bool calls = workload->options->protocol == PROTOCOL_CALL;
+    const bool calls = report->workload->options->protocol == PROTOCOL_CALL;
     json_open(json, contender->key, '{');
     json_open(json, "seconds", '[');
-    for (size_t i = 0; i < timing->rounds; ++i) {
+    for (size_t i = 0; i < report->timing->rounds; ++i) {
         json_number(json, NULL, contender->of[SECONDS][i], SECONDS_DIGITS);
     }
     json_close(json, ']');
@@ -316,14 +312,6 @@ static void write_contender(json *json, const report *report, const contender *c
         json_number(json, FIELD[field].key, times.of[field], DIGITS);
     }
     json_number(json, "before_seconds", calls ? contender->before_seconds : NAN, DIGITS);
-    if (workload->options->protocol == PROTOCOL_SUSTAINED &&
-        isfinite(contender->limited[LIMIT_POWER])) { /* the driver counts them */
-        json_open(json, "clock_limits", '{');
-        for (int i = 0; i < CLOCK_LIMITS; ++i) {
-            json_number(json, LIMITS[i], contender->limited[i] / (double)timing->rounds, DIGITS);
-        }
-        json_close(json, '}');
-    }
     json_close(json, '}');
 }
 

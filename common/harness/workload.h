@@ -37,10 +37,8 @@ typedef struct contender {
     double before_seconds; /* what it took to get ready, once: the step's prepare of the first
                             * copy, or the start of its library and the search in it */
     verdict verdicts[PHASES];
-    size_t launches;              /* in timing, warm-ups included */
-    double *of[MEASURES];         /* [rounds] each; NULL: not timed */
-    double limited[CLOCK_LIMITS]; /* sustained only: share of the time in which the driver held the
-                                   * clock down for that reason, the sum over the rounds */
+    size_t launches;      /* in timing, warm-ups included */
+    double *of[MEASURES]; /* [rounds] each; NULL: not timed */
 } contender;
 
 /* The operands; some computations have not all of them. */

@@ -177,7 +177,6 @@ static void refused_sustained(void) {
     asked.protocol = PROTOCOL_SUSTAINED;
     contenders[0].of[WATTS] = cublas_seconds;
     contenders[0].of[JOULES] = half_seconds;
-    contenders[0].limited[LIMIT_POWER] = 1;
 }
 
 static void refused_calls(void) {
@@ -313,7 +312,7 @@ static const row ROWS[] = {
     {"its power",
      refused_sustained,
      {", sustained), 1.500 GHz, 0 W, 0.0005 J per launch, ", "\"watts\":0.002,\"joules\":0.0005",
-      "\"clock_limits\":{\"power\":0.5,", "\"protocol\":\"sustained\""}},
+      "\"protocol\":\"sustained\""}},
     {"its calls", refused_calls, {"calls, 3 ms before the first)", "\"before_seconds\":0.003"}},
     {"the lines and the row of what moves words",
      moved,

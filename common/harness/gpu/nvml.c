@@ -10,11 +10,6 @@ typedef int nvml_status; /* 0 is success */
 typedef struct nvml_device *nvml_device;
 enum { UUID_SIZE = 96 }; /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
 
-typedef struct violation_time { /* nvmlViolationTime_t */
-    unsigned long long reference_microseconds;
-    unsigned long long violation_nanoseconds;
-} violation_time;
-
 typedef struct process_info { /* nvmlProcessInfo_t */
     unsigned int pid;
     unsigned long long bytes;
@@ -46,14 +41,6 @@ double nvml_energy_joules(void) {
     unsigned long long millijoules = 0;
     return find("nvmlDeviceGetTotalEnergyConsumption", &query) && query(gpu, &millijoules) == 0
                ? 1e-3 * (double)millijoules
-               : NAN;
-}
-
-double nvml_limited_seconds(enum clock_limit limit) {
-    nvml_status (*query)(nvml_device, int policy, violation_time *);
-    violation_time time = {0, 0};
-    return find("nvmlDeviceGetViolationStatus", &query) && query(gpu, (int)limit, &time) == 0
-               ? 1e-9 * (double)time.violation_nanoseconds
                : NAN;
 }
 

@@ -14,6 +14,3 @@ double nvml_power_watts(void);
 /* Energy used since the driver was loaded. The driver updates it about every 100 ms, so take
  * differences between two of its changes, a second or more apart. */
 double nvml_energy_joules(void);
-/* Seconds since the driver was loaded in which it held the clock down for that reason, as it counts
- * them. (NVML API Reference Guide: nvmlDeviceGetViolationStatus.) */
-double nvml_limited_seconds(enum clock_limit limit);

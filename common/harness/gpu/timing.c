@@ -130,22 +130,13 @@ static void keep_busy_for(session *session, double seconds, bool counts) {
 static void time_busy(session *session, double result[MEASURES]) {
     contender *contender = session->contender;
     const int sms = session->workload->device->info.sms;
-    double before[CLOCK_LIMITS];
     watch_start(sms, session->stream);
     const size_t first_launch = contender->launches;
     const size_t chunks_before = session->chunks;
     while (session->chunks < chunks_before + CHUNKS_IN_FLIGHT) { /* those before are not done */
         keep_busy(session, false);
     }
-    const double begun = monotonic_seconds();
-    for (int i = 0; i < CLOCK_LIMITS; ++i) {
-        before[i] = nvml_limited_seconds((enum clock_limit)i);
-    }
     keep_busy_for(session, SUSTAINED_SECONDS, true);
-    for (int i = 0; i < CLOCK_LIMITS; ++i) {
-        const double limited = nvml_limited_seconds((enum clock_limit)i) - before[i];
-        contender->limited[i] += limited / (monotonic_seconds() - begun);
-    }
     watch_stop(sms, session->stream);
     take_result(session, contender->launches - first_launch, result);
 }
