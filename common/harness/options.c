@@ -179,14 +179,14 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
     case COUNT_OR_ALL:
         *(option->to == TO(kernel) ? &o->every_kernel : &o->enumerates) = all;
         *(int *)to = (int)option->high;
+        if (all) {
+            return true;
+        }
         break;
     default:
         break;
     }
     snprintf(must, size, "a whole number from %" PRIu64 " to %" PRIu64, option->low, high);
-    if (option->kind == COUNT_OR_ALL && all) {
-        return true;
-    }
     const bool good = parse_number(option->low, high, value, &number);
     if (option->kind == SEED) {
         o->seed = number;

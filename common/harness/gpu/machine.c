@@ -28,16 +28,6 @@ static void find_device(const step *step, int index) {
     }
 }
 
-static void read_versions(device_info *info) {
-    int runtime = 0;
-    const size_t cublas = cublasLtGetVersion();
-    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
-        snprintf(info->cuda, sizeof info->cuda, "%d.%d", runtime / 1000, runtime % 1000 / 10);
-    }
-    snprintf(info->cublas, sizeof info->cublas, "%zu.%zu.%zu", cublas / 10000, cublas / 100 % 100,
-             cublas % 100);
-}
-
 /* 0 if the driver does not say: no failure. */
 static int attribute_of(int index, enum cudaDeviceAttr attribute) {
     int value = 0;
@@ -59,6 +49,7 @@ static double memory_peak(int index) {
 static void read_info(int index, device_info *info) {
     struct cudaDeviceProp properties;
     char pci[32] = "";
+    const size_t cublas = cublasLtGetVersion();
     cuda_check(cudaGetDeviceProperties(&properties, index), "asking for the properties of GPU %d",
                index);
     cuda_check(cudaDeviceGetPCIBusId(pci, (int)sizeof pci, index),
@@ -73,7 +64,10 @@ static void read_info(int index, device_info *info) {
     info->memory_bytes_per_second = memory_peak(index);
     info->draws = attribute_of(index, cudaDevAttrKernelExecTimeout) != 0;
     info->under_windows = access("/dev/dxg", F_OK) == 0;
-    read_versions(info);
+    snprintf(info->cuda, sizeof info->cuda, "%d.%d", CUDART_VERSION / 1000,
+             CUDART_VERSION % 1000 / 10);
+    snprintf(info->cublas, sizeof info->cublas, "%zu.%zu.%zu", cublas / 10000, cublas / 100 % 100,
+             cublas % 100);
 }
 
 void device_open(const step *step, int index, device *device) {
