@@ -280,15 +280,15 @@ def append(path, row):
 
 
 def load(path):
-    """The runs of a file, in the order in which they begin; those with block scales are apart. What
-    failed belongs to the row before. ValueError names file and line."""
-    runs, context, beside = {}, {}, ()
+    """The runs of a file, in the order in which they begin; those beside block scales are apart.
+    ValueError names file and line."""
+    runs, context = {}, {}
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
             row = json.loads(line)
             context = {**context, **row.pop("context", {})}
-            beside = row.get("timed", beside)
-            key = json.dumps([context, BLOCK_SCALES.other in beside], sort_keys=True)
+            apart = "block_scales" in row or BLOCK_SCALES.other in row.get("timed", ())
+            key = json.dumps([context, apart], sort_keys=True)
             runs.setdefault(key, Run(context, Path(path))).add(row)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number}: not a row of results: {error!r}") from error

@@ -202,7 +202,9 @@ class File:
 
     def fail(self, entry, ends, why):
         """Notes that a program has no result: it "failed", or "refused" the shape."""
-        self.failures.append((entry, {"step": entry.name, ends: why}))
+        apart = entry.task.protocol in results.PROTOCOLS and rungs.scales_blocks(entry.name)
+        more = {"block_scales": True} if apart else {}  # of others that is seen by what was timed
+        self.failures.append((entry, {"step": entry.name, ends: why, **more}))
 
     def close(self):
         """Appends the failures, with the context of a row at the same shape, or of one of their
