@@ -321,7 +321,7 @@ def columns_of(ladder):
             ("a call", lambda name: cell(work / ladder.rate(name).mid, ".2f", " µs", 1e6)),
             ("before", reading("before_seconds", ".4f", " s")),
         ]
-    columns.append((measure.share.split("_")[0], reading("share", ".1f", " %", 100)))
+    columns.append((measure.share.split()[0], reading("share", ".1f", " %", 100)))
     columns.append(("clock", reading("ghz", ".3f", " GHz")))
     if ladder.reading(measure.other, "watts") is not None:
         columns.append(("power", reading("watts", ".0f", " W")))

@@ -94,7 +94,7 @@ class Measure(NamedTuple):
     """What is measured of a rung, and under which names."""
 
     dimensions: str  # of its problem
-    work: str  # of one launch
+    each: int  # work for each of their product: a multiplication and an addition, or a word moved
     rate: str  # work per time ...
     unit: str  # ... in this unit ...
     units: float  # ... of so much work a second
@@ -108,19 +108,18 @@ class Measure(NamedTuple):
         return CONTENDERS[self.other].title
 
     def work_of(self, problem):
-        """The work of one launch: a multiplication and an addition, or a word read and written."""
-        each = 2 if self.work == "flop" else 8
-        return each * math.prod(problem[name] for name in self.dimensions)
+        """The work of one launch."""
+        return self.each * math.prod(problem[name] for name in self.dimensions)
 
 
 PRODUCTS = Measure(
-    *("mnk", "flop", "tflops", "TFLOPS", 1e12, "tensor_core_share", "cublas"),
+    *("mnk", 2, "tflops", "TFLOPS", 1e12, "tensor-core share", "cublas"),
     ("cublas_fp16_sums", "cublaslt"),
 )
 FP8 = PRODUCTS._replace(other="cublaslt_accurate", besides=("cublaslt_fast", "cublaslt"))
 BLOCK_SCALES = PRODUCTS._replace(other="cublaslt_block_scales", besides=("cublaslt",))
 MOVES = Measure(
-    *("mn", "bytes", "gb_per_s", "GB/s", 1e9, "memory_share", "device_copy", ("second_opinion",))
+    *("mn", 8, "gb_per_s", "GB/s", 1e9, "memory share", "device_copy", ("second_opinion",))
 )
 
 # --- samples ------------------------------------------------------------------------------------

@@ -133,11 +133,10 @@ def times(rung):
     if not runs:
         return None
     measure = runs[0].measure
-    share = "tensor-core share" if measure.work == "flop" else "memory share"
     columns = [
         ("problem", lambda run, _: title(run.shape)),
         *(("protocol", lambda run, _: run.protocol), *rates(measure)),
-        *(reading(share, "share", 1, "%", 100), reading("SM clock", "ghz", 2, "GHz")),
+        *(reading(measure.share, "share", 1, "%", 100), reading("SM clock", "ghz", 2, "GHz")),
         *(reading("watts", "watts", 0, "W"), reading("joules", "joules", 3, "J")),
         *([over(rung.below)] if rung.below else []),
         ("recorded", lambda run, _: (run.date[:10], run.path.relative_to(results.ROOT).as_posix())),

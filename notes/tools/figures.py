@@ -259,46 +259,45 @@ def selected_by(word):
     return next((key for key, fits in SELECTORS.items() if fits(word)), None)
 
 
+def track_of(whos):
+    """That of the first program named; of contenders the one beside which they are looked for."""
+    programs = [one for one in whos if NAME.fullmatch(one)]
+    return programs[0][0] if programs else CONTENDERS.get(whos[0], CONTENDERS["cublas"]).track
+
+
 def where(words, source, track):
     """What these selectors say, and what usually holds where they say nothing. ValueError for one
     that is none, or is given twice."""
     found = {selected_by(word): word for word in words}
     if None in found or len(found) < len(words):
         raise ValueError(f"select one of each of {', '.join(SELECTORS)}: {', '.join(words)}")
-    shape = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
-    dimensions = len(shapes.measure_of_track(track).dimensions)
-    shape = shape * dimensions if len(shape) == 1 else shape
-    if len(shape) != dimensions:
-        raise ValueError(f"'@{found['shape']}' has not {dimensions} dimensions")
-    return {"protocol": "burst", **found, "shape": tuple(map(int, shape)), "track": track}
+    sizes = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
+    sizes *= len(shapes.measure_of_track(track).dimensions) if len(sizes) == 1 else 1
+    return {"protocol": "burst", **found, "shape": tuple(map(int, sizes)), "track": track}
 
 
-def run_of(library, whos, name, words=(), track=None):
+def run_of(library, whos, figure, words, track):
     """The run that has this figure of all of them, or None. ValueError for what cannot be."""
-    source, names = figure_of(name).source, {who for who in whos if NAME.fullmatch(who)}
-    others = {*whos} - names
-    if not others <= CONTENDERS.keys():
-        raise ValueError(f"{', '.join(others)}: write a program or {', '.join(CONTENDERS)}")
-    track = min(names)[0] if names else track or CONTENDERS[min(others)].track
-    at = where(words, source, track)
-    if source == "emulator":
+    at, names = where(words, figure.source, track), {who for who in whos if NAME.fullmatch(who)}
+    if figure.source == "emulator":
         runs = (run for run in library.runs if run.gpu is None and names <= run.rows.keys())
         return library.use(next(runs, None))
-    if source == "counters":
-        at |= {"protocol": source, "kind": lambda run: True}
-        return library.use(library.choose(names, **at))
-    paired = {base_of(one) for one in names if name == "against"} - {None}
-    return library.use(library.choose(names | paired, **at, who=others))
+    if figure.source == "counters":
+        at |= {"protocol": figure.source, "kind": lambda run: True}
+    else:
+        at |= {"who": {*whos} - names}
+    bases = {base_of(one) for one in names if figure.read is against} - {None}
+    return library.use(library.choose(names | bases, **at))
 
 
-def value_of(library, who, name, words=()):
+def value_of(library, who, figure, words=()):
     """A figure of a program, or the quotient of those of 'v07/v06' in one run; and its kind.
     ValueError if there is none."""
-    whos, figure = who.split("/"), figure_of(name)
-    run = run_of(library, whos, name, words)
+    whos = who.split("/")
+    run = run_of(library, whos, figure, words, track_of(whos))
     values = [run and figure.read(run, one) for one in whos]
     if None in values or len(values) > 2:
-        raise ValueError(f"nothing recorded has {name} of {who} there")
+        raise ValueError(f"nothing recorded has that of {who} there")
     first, *second = values
     return (middle(first) / middle(*second), "ratio") if second else (first, figure.kind)
 
@@ -316,7 +315,7 @@ def text_of(expression, library):
     if not match:
         raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
     selectors = match["selectors"].replace("@", "").split()
-    value = value_of(library, match["who"], match["figure"], selectors)
+    value = value_of(library, match["who"], figure_of(match["figure"]), selectors)
     return write_as(*value, *(match["form"] or "").split())
 
 
@@ -348,27 +347,26 @@ def measure_of(who):
     return results.BLOCK_SCALES if rungs.scales_blocks(name) else shapes.measure_of_track(name[0])
 
 
-def values_of(library, who, name, words):
+def values_of(library, who, figure, words):
     """What a column has of these programs: figures of one run if one has all of them, otherwise each
     of its own, None without one; and the gains of quotients."""
-    single, figure = [one for one in who if "/" not in one], figure_of(name)
-    track = next((one[0] for one in who if one not in CONTENDERS), None)
-    together = run_of(library, single, name, words, track) if single else None
+    single = [one for one in who if "/" not in one]
+    together = single and run_of(library, single, figure, words, track_of(who))
     for one in who:
         if "/" in one:
-            yield write_as(*value_of(library, one, name, words), "gain")
+            yield write_as(*value_of(library, one, figure, words), "gain")
         else:
-            run = together or run_of(library, [one], name, words, track)
+            run = together or run_of(library, [one], figure, words, track_of([one, *who]))
             yield run and figure.read(run, one)
 
 
 def column_of(library, groups, who, column):
     """The cells of a column, its head first."""
     (name, _, form), measure = column.partition("="), measure_of(who)
-    values = [one for group in groups for one in values_of(library, who, name, group)]
-    unit, cells = written(values, figure_of(name).kind, form.split(",") if form else ())
-    share = "memory share" if measure is results.MOVES else "tensor-core share"
-    head = {"ratio": f"of {measure.other_name}", "share": share}.get(name, figure_of(name).head)
+    figure = figure_of(name)
+    values = [one for group in groups for one in values_of(library, who, figure, group)]
+    unit, cells = written(values, figure.kind, form.split(",") if form else ())
+    head = {"ratio": f"of {measure.other_name}", "share": measure.share}.get(name, figure.head)
     if unit in HEAD_UNITS:
         return [f"{HEAD_UNITS[unit]} {head}".strip(), *cells]
     return [", ".join(filter(None, (head, unit))) or name, *cells]
@@ -384,11 +382,11 @@ def lines_of(library, groups, who, words, missing=False):
     """The lines of a table: rows are programs at groups of selectors, columns are named in
     `words`, and left out if they may be missing. One figure of several programs at several groups
     has a row for each group and a column for each program."""
-    columns = {word: column_of(library, groups, who, word) for word in words}
-    known = [column for column in columns.values() if {*column[1:]} != {DASH}]
-    if not missing and len(known) < len(columns):
-        none = ", ".join(word for word, column in columns.items() if column not in known)
-        raise ValueError(f"nothing recorded has {none} of {', '.join(who)} there")
+    columns = [column_of(library, groups, who, word) for word in words]
+    none = [word for word, column in zip(words, columns) if {*column[1:]} == {DASH}]
+    if none and not missing:
+        raise ValueError(f"nothing recorded has {', '.join(none)} of {', '.join(who)} there")
+    known = [column for word, column in zip(words, columns) if word not in none]
     labels = ["/".join(map(called, one.split("/"))) for one in who]
     if len(groups) == 1:
         return markdown([["program", *labels], *known], 1)
@@ -418,7 +416,7 @@ def rung_block(library, *words):
     if not NAME.fullmatch(name) or not all(word[0] == "@" for word in selectors):
         raise ValueError("write rung v07, or rung v07 @4096")
     selectors, measure = [word[1:] for word in selectors], measure_of([name])
-    value_of(library, name, "time", selectors)  # or say what is missing
+    value_of(library, name, FIGURES["time"], selectors)  # or say what is missing
     if "shape" not in map(selected_by, selectors):
         selectors.append("x".join(map(str, where(selectors, "times", name[0])["shape"])))
     below = [one for one in (base_of(name),) if one and one not in results.APART]
