@@ -38,6 +38,7 @@ class Library:
     def __init__(self, folder=results.RESULTS):
         self.folder, self.used, self.at = Path(folder), {}, defaultdict(list)
         self.runs = results.load_all(ORDER, self.folder)
+        self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
         for run in self.runs:
             self.at[run.shape, run.protocol].append(run)
 
@@ -51,27 +52,21 @@ class Library:
         self.used |= {id(run): run} if run else {}
         return run
 
-    def find(self, names, at, protocol="burst", track="v", kind=None):
-        """The runs of all of `names` at each of these shapes at which there are any: the one that
-        answers, and on other GPUs those of its commit and problem. ValueError if there are none."""
-        found, how = {}, {"protocol": protocol, "track": track, "kind": kind}
-        for run in filter(None, [self.choose(names, shape, **how) for shape in at]):
-            of_run = run.commit, run.problem
-            same = [
-                one for one in self.at[run.shape, protocol] if (one.commit, one.problem) == of_run
-            ]
-            for gpu in dict.fromkeys(slug(one.gpu) for one in same):
-                there = results.choose(same, names, shape=run.shape, gpu=gpu, **how)
-                found |= {(run.shape, gpu): there} if there else {}
+    def find(self, names, at, track="v", **how):
+        """{(shape, GPU): a run of all of `names`} at these shapes: at each the one that answers, and
+        those of other GPUs that are of its commit. ValueError if there are none."""
+        found = {}
+        for shape, gpu in product(at, self.gpus):
+            run = self.choose(names, shape, track=track, gpu=gpu, **how)
+            if run and run.commit == found.get((shape, HOME), run).commit:
+                found[shape, gpu] = run
         return found or nothing(*names)
 
     def headline(self):
-        """The runs of the v track at 8192 cubed: of each GPU its own, of the same rungs."""
-        names, found = [results.TOP], {}
-        for gpu in dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu):
-            if run := self.choose(names, gpu=gpu):
-                names, found[CUBE, gpu] = run.names, run
-        return found or nothing(results.TOP)
+        """The runs of the v track at 8192 cubed: of each GPU its own, of the home GPU's rungs."""
+        home = self.choose([results.TOP]) or nothing(results.TOP)
+        runs = {(CUBE, gpu): self.choose(home.names, gpu=gpu) for gpu in self.gpus}
+        return {place: run for place, run in runs.items() if run}
 
 
 def nothing(*names):
