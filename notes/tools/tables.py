@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -36,16 +35,14 @@ class Library:
     """All recorded runs of a folder; `used` are those that the figures of a page are from."""
 
     def __init__(self, folder=results.RESULTS):
-        self.folder, self.used, self.at = Path(folder), {}, defaultdict(list)
+        self.folder, self.used = Path(folder), {}
         self.runs = results.load_all(ORDER, self.folder)
         self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
-        for run in self.runs:
-            self.at[run.shape, run.protocol].append(run)
 
     def choose(self, names=(), shape=CUBE, protocol="burst", track="v", **how):
         """The run that answers, or None; results.choose() has the rules."""
-        there = self.at[shape, protocol]
-        return results.choose(there, names, track=track, shape=shape, protocol=protocol, **how)
+        how |= {"shape": shape, "protocol": protocol, "track": track}
+        return results.choose(self.runs, names, **how)
 
     def use(self, run):
         """The run, which from now on is one of those used."""
