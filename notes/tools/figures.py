@@ -194,8 +194,6 @@ UNITS = (
     Unit("count", "count", "", 1, 0),
 )
 SEPARATED_FROM = 10_000  # numbers from here on have commas between their thousands
-LEAST = 10  # what the least number of a column comes to without its point, if ...
-MOST_DECIMALS = 4  # ... that many decimals do
 DASH = "–"  # where nothing was recorded
 
 
@@ -206,18 +204,15 @@ def middle(value):
 
 def written(values, kind, words=()):
     """(unit, texts) of values of one kind, a dash for None: all in one unit with the same digits,
-    as these words say, or as it suits the largest and the least. A text stays as it is."""
+    as these words say, or as it suits the largest. A text stays as it is."""
     numbers = [middle(value) for value in values if not (value is None or isinstance(value, str))]
-    sizes = [abs(number) for number in numbers if number]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
     if wrong := [word for word in words if not (word in units or re.fullmatch(r"\.[0-9]|±", word))]:
         raise ValueError(f"'{wrong[0]}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
-    usual = next(one for one in units.values() if max(sizes, default=0) >= one.least)
+    largest = max(map(abs, numbers), default=0)
+    usual = next(one for one in units.values() if largest >= one.least)
     unit = next((units[word] for word in words if word in units), usual)
-    decimals, least = unit.decimals, min(sizes, default=1) * unit.scale
-    while unit.scale != 1 and least * 10**decimals < LEAST and decimals < MOST_DECIMALS:
-        decimals += 1
-    decimals = next((int(word[1:]) for word in words if word[0] == "."), decimals)
+    decimals = next((int(word[1:]) for word in words if word[0] == "."), unit.decimals)
     gain = unit.word == "gain"
 
     def text(value):
@@ -286,8 +281,7 @@ def run_of(library, whos, figure, words, track):
         at |= {"protocol": figure.source, "kind": lambda run: True}
     else:
         at |= {"who": {*whos} - names}
-    bases = {base_of(one) for one in names if figure.read is against} - {None}
-    return library.use(library.choose(names | bases, **at))
+    return library.use(library.choose(names, **at))
 
 
 def value_of(library, who, figure, words=()):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
+from html import escape
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -80,13 +82,7 @@ def gpus_of(runs):
 
 MANY = 4  # shapes that were measured at one time are not listed
 SPREAD = "± is half of the distance from the 10th to the 90th percentile."
-# What means something to HTML or Markdown; a | does in a table alone, whose row takes care of it.
-LIVE = re.compile(r"[&<>`\[\]\\]")
-
-
-def plain(text):
-    """A text that a program printed, to be shown as it is."""
-    return LIVE.sub(lambda match: f"&#{ord(match[0])};", text)
+plain = partial(escape, quote=False)  # a text that a program printed, to be shown as it is
 
 
 def title(shape):
@@ -120,7 +116,7 @@ def on(run, cublas=True):
 def made(run):
     """'2025-01-31, commit `abc1234`', of what was timed also how often."""
     words, passes, rounds = f"{run.date[:10]}, commit `{run.commit}`", run.passes, run.rounds
-    if "rounds" not in run.context or budget.is_of_parts(run):
+    if "rounds" not in run.context:
         return words
     return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
 
@@ -164,8 +160,6 @@ def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
     one tried all, 'the best of 11,448 configurations'."""
     searches = [run.heuristics for run in runs.values() if run.heuristics]
-    if not searches:
-        return CONTENDERS["cublaslt"].idea
     kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
     return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
@@ -299,7 +293,7 @@ def track(library, letter, steps=rungs.STEPS):
 
 def variants(library, *names):
     """These rungs and variants at 8192 cubed, against their rungs."""
-    run = library.use(library.choose(names, kind=lambda run: not run.plain)) or nothing(*names)
+    run = library.use(library.choose(names)) or nothing(*names)
     figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
     figures += [("tensor-core share", "share"), ("SM clock", "clock")]
     columns = [(head, [run], *how) for head, *how in figures]
@@ -323,7 +317,7 @@ def rivals(library):
             columns.append((f"{gpus[gpu]}, {title(shape)}: TFLOPS", run, "tflops", "±"))
             columns.append(("of cuBLAS", run, "ratio", "±"))
         names = list(dict.fromkeys(name for run in runs.values() for name in run.names))
-        top = [name for name in names if not is_rival(name) and name <= results.TOP][-1:]
+        top = [name for name in names if not is_rival(name)][-1:]
         names = [*filter(is_rival, names), *top]
         more = programs(["program", "what"], runs, names, columns)
         table = [old + new[1:] for old, new in zip(table, more)] or more
@@ -382,7 +376,7 @@ def fp8(library, gpu):
         (name, shape): run
         for name in MODES
         for shape in sorted(there, reverse=True)
-        if (run := library.choose([name], shape, **how)) and "heuristics" in run.first(name)
+        if (run := library.choose([name], shape, **how))
     }
     there = sorted({shape for _, shape in found}, reverse=True)
     ratios = {at: run.ratio(at[0], "cublaslt").mid for at, run in found.items()}
