@@ -229,9 +229,9 @@ def experiments(rung):
 
 def resources_of(rung):
     """What ptxas said of the rung's kernel: (a table or None, what is to be known of it)."""
-    record = resources.newest()
-    entry = record and record["rungs"].get(rung.name)
-    if not entry:
+    record, rungs = resources.newest()
+    kernels = rungs.get(rung.name)
+    if not kernels:
         return None, "Not recorded yet: python3 -m bench.resources records it where nvcc is."
     header = ["kernel", "machine code", "registers per thread", "static shared memory, bytes"]
     header += ["stack, bytes", "spill stores, loads, bytes"]
@@ -244,11 +244,9 @@ def resources_of(rung):
             str(kernel["stack_bytes"]),
             f"{kernel['spill_store_bytes']}, {kernel['spill_load_bytes']}",
         ]
-        for kernel in entry["kernels"]
+        for kernel in kernels
     ]
     said = f"What ptxas of CUDA {record['cuda']} said, {record['date'][:10]}."
-    if entry["digest"] != resources.digest(rung.path):
-        said += " The rung, or a header that it includes, has changed since."
     return Table(header, rows, 2), said
 
 
