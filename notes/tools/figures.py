@@ -256,8 +256,9 @@ def selected_by(word):
 
 def track_of(whos):
     """That of the first program named; of contenders the one beside which they are looked for."""
-    programs = [one for one in whos if NAME.fullmatch(one)]
-    return programs[0][0] if programs else CONTENDERS.get(whos[0], CONTENDERS["cublas"]).track
+    names = "/".join(whos).split("/")
+    program = next(filter(NAME.fullmatch, names), None)
+    return program[0] if program else CONTENDERS.get(names[0], CONTENDERS["cublas"]).track
 
 
 def where(words, source, track):
@@ -271,9 +272,10 @@ def where(words, source, track):
     return {"protocol": "burst", **found, "shape": tuple(map(int, sizes)), "track": track}
 
 
-def run_of(library, whos, figure, words, track):
+def run_of(library, whos, figure, words, beside=()):
     """The run that has this figure of all of them, or None. ValueError for what cannot be."""
-    at, names = where(words, figure.source, track), {who for who in whos if NAME.fullmatch(who)}
+    names = {who for who in whos if NAME.fullmatch(who)}
+    at = where(words, figure.source, track_of([*whos, *beside]))
     if figure.source == "emulator":
         runs = (run for run in library.runs if run.gpu is None and names <= run.rows.keys())
         return library.use(next(runs, None))
@@ -284,16 +286,13 @@ def run_of(library, whos, figure, words, track):
     return library.use(library.choose(names, **at))
 
 
-def value_of(library, who, figure, words=()):
-    """A figure of a program, or the quotient of those of 'v07/v06' in one run; and its kind.
-    ValueError if there is none."""
-    whos = who.split("/")
-    run = run_of(library, whos, figure, words, track_of(whos))
-    values = [run and figure.read(run, one) for one in whos]
+def value_in(run, who, figure):
+    """A figure of a program, or the quotient of those of 'v07/v06'; None if the run has none."""
+    values = [run and figure.read(run, one) for one in who.split("/")]
     if None in values or len(values) > 2:
-        raise ValueError(f"nothing recorded has that of {who} there")
+        return None
     first, *second = values
-    return (middle(first) / middle(*second), "ratio") if second else (first, figure.kind)
+    return middle(first) / middle(*second) if second else first
 
 
 EXPRESSION = re.compile(
@@ -308,9 +307,13 @@ def text_of(expression, library):
     match = EXPRESSION.fullmatch(" ".join(expression.split()))
     if not match:
         raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
-    selectors = match["selectors"].replace("@", "").split()
-    value = value_of(library, match["who"], figure_of(match["figure"]), selectors)
-    return write_as(*value, *(match["form"] or "").split())
+    who, figure = match["who"], figure_of(match["figure"])
+    run = run_of(library, who.split("/"), figure, match["selectors"].replace("@", "").split())
+    value = value_in(run, who, figure)
+    if value is None:
+        raise ValueError("nothing recorded has that")
+    kind = "ratio" if "/" in who else figure.kind
+    return write_as(value, kind, *(match["form"] or "").split())
 
 
 # --- tables of figures ----------------------------------------------------------------------
@@ -335,30 +338,25 @@ def called(program):
     return f"`{program}`" if is_variant(program) else program
 
 
-def measure_of(who):
-    """What is measured of such programs."""
-    name = next((one for one in "/".join(who).split("/") if NAME.fullmatch(one)), "v01")
-    return results.BLOCK_SCALES if rungs.scales_blocks(name) else shapes.measure_of_track(name[0])
-
-
-def values_of(library, who, figure, words):
-    """What a column has of these programs: figures of one run if one has all of them, otherwise each
-    of its own, None without one; and the gains of quotients."""
+def runs_of(library, groups, who, figure):
+    """(program or quotient, its run) at each group of selectors: one run of all programs if there is
+    one, otherwise each its own."""
     single = [one for one in who if "/" not in one]
-    together = single and run_of(library, single, figure, words, track_of(who))
-    for one in who:
-        if "/" in one:
-            yield write_as(*value_of(library, one, figure, words), "gain")
-        else:
-            run = together or run_of(library, [one], figure, words, track_of([one, *who]))
-            yield run and figure.read(run, one)
+    for words in groups:
+        together = single and run_of(library, single, figure, words, who)
+        for one in who:
+            own = "/" in one or not together
+            yield one, run_of(library, one.split("/"), figure, words, who) if own else together
 
 
 def column_of(library, groups, who, column):
     """The cells of a column, its head first."""
-    (name, _, form), measure = column.partition("="), measure_of(who)
-    figure = figure_of(name)
-    values = [one for group in groups for one in values_of(library, who, figure, group)]
+    name, _, form = column.partition("=")
+    figure, values, measure = figure_of(name), [], results.PRODUCTS
+    for one, run in runs_of(library, groups, who, figure):
+        value = value_in(run, one, figure)
+        values.append(write_as(value, "ratio", "gain") if "/" in one else value)
+        measure = run.measure if run else measure
     unit, cells = written(values, figure.kind, form.split(",") if form else ())
     head = {"ratio": f"of {measure.other_name}", "share": measure.share}.get(name, figure.head)
     if unit in HEAD_UNITS:
@@ -409,13 +407,15 @@ def rung_block(library, *words):
     name, *selectors = words or ("",)
     if not NAME.fullmatch(name) or not all(word[0] == "@" for word in selectors):
         raise ValueError("write rung v07, or rung v07 @4096")
-    selectors, measure = [word[1:] for word in selectors], measure_of([name])
-    value_of(library, name, FIGURES["time"], selectors)  # or say what is missing
+    selectors = [word[1:] for word in selectors]
+    run = run_of(library, [name], FIGURES["time"], selectors)
+    if run is None:
+        raise ValueError("nothing recorded is of that")
     if "shape" not in map(selected_by, selectors):
-        selectors.append("x".join(map(str, where(selectors, "times", name[0])["shape"])))
+        selectors.append(shapes.shape_text(run.shape))
     below = [one for one in (base_of(name),) if one and one not in results.APART]
-    columns = OF_A_RUNG.format(rate="gb_per_s" if measure is results.MOVES else "tflops=.1")
-    who = [*below, name, measure.other]
+    columns = OF_A_RUNG.format(rate="gb_per_s" if run.measure is results.MOVES else "tflops=.1")
+    who = [*below, name, run.measure.other]
     return lines_of(library, [selectors], who, columns.split(), missing=True)
 
 
