@@ -307,23 +307,6 @@ def load_all(order, folder=RESULTS):
     return [run for path in sorted(folder.glob("*/**/*.jsonl"), key=place) for run in load(path)]
 
 
-def choose(runs, names=(), *, track, shape, protocol, gpu=HOME, commit=None, who=(), kind=None):
-    """The first of these runs that has all of those programs and contenders, or None. Unless asked
-    for them, or kind(run) says otherwise, none with variants or rivals."""
-
-    def fits(run):
-        shown = kind(run) if kind else run.plain or any("-" in name for name in names)
-        return (
-            (run.shape, run.protocol, run.tracks) == (shape, protocol, {track})
-            and (run.commit.startswith(commit) if commit else shown and not run.old)
-            and gpu in slug(run.gpu).split("-") + [slug(run.gpu)]
-            and {*names} <= {*run.measured}
-            and {*who} <= run.contenders
-        )
-
-    return next(filter(fits, runs), None)
-
-
 def write_whole(path, data):
     """Writes bytes to a file through one beside it: all of them or nothing."""
     path = Path(path).resolve()

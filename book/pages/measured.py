@@ -95,7 +95,8 @@ def over(below):
 def origin(run, shape=True):
     """A run's shape and protocol, and on what and when it was measured."""
     what = [title(run.shape), run.protocol] if shape else [run.protocol]
-    return f"{', '.join(what)}. {tables.origin(run).replace('`', '')}"
+    made = tables.made(run).replace("`", "")
+    return f"{', '.join(what)}. {tables.on(run)}; {made}."
 
 
 # --- a rung -----------------------------------------------------------------------------------

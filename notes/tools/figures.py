@@ -280,10 +280,8 @@ def run_of(library, whos, figure, words, beside=()):
         runs = (run for run in library.runs if run.gpu is None and names <= run.rows.keys())
         return library.use(next(runs, None))
     if figure.source == "counters":
-        at |= {"protocol": figure.source, "kind": lambda run: True}
-    else:
-        at |= {"who": {*whos} - names}
-    return library.use(library.choose(names, **at))
+        whos, at = names, at | {"protocol": figure.source, "kind": lambda run: True}
+    return library.use(library.choose(whos, **at))
 
 
 def value_in(run, who, figure):

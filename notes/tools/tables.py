@@ -41,10 +41,22 @@ class Library:
         self.runs = results.load_all(ORDER, self.folder)
         self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
 
-    def choose(self, names=(), shape=CUBE, protocol="burst", track="v", **how):
-        """The run that answers, or None; results.choose() has the rules."""
-        how |= {"shape": shape, "protocol": protocol, "track": track}
-        return results.choose(self.runs, names, **how)
+    def choose(
+        self, names=(), shape=CUBE, protocol="burst", track="v", gpu=HOME, commit="", kind=None
+    ):
+        """The first run that has all of these programs and contenders, or None. Unless asked for
+        them, or kind(run) says otherwise, none with variants or rivals."""
+        shown = kind or (lambda run: run.plain or any("-" in name for name in names))
+
+        def fits(run):
+            return (
+                (run.shape, run.protocol, run.tracks) == (shape, protocol, {track})
+                and (run.commit.startswith(commit) if commit else shown(run) and not run.old)
+                and gpu in (*slug(run.gpu).split("-"), slug(run.gpu))
+                and {*names} <= {*run.measured, *run.contenders}
+            )
+
+        return next(filter(fits, self.runs), None)
 
     def use(self, run):
         """The run, which from now on is one of those used."""
@@ -119,11 +131,6 @@ def made(run):
     if "rounds" not in run.context:
         return words
     return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
-
-
-def origin(run):
-    """On what and when it was measured."""
-    return f"{on(run)}; {made(run)}."
 
 
 def origins(runs, title=title):
