@@ -257,8 +257,6 @@ class Run:
     def reading(self, name, key, who="step"):
         """The median over the passes of what was read, or None: ghz, watts, joules."""
         known = [one[key] for one in self.timed(name, who) if one.get(key) is not None]
-        if known and isinstance(known[0], dict):  # the limits of a clock
-            return {why: median(one[why] for one in known) for why in known[0]}
         return median(known) if known else None
 
 

@@ -72,8 +72,6 @@ def contender(factor, noise=0):
         return {"seconds": seconds, "before_seconds": 0.001 * (1 + call)}
     read = {"share": 0.5 * factor, "ghz": 1.5 + call / 10}
     if protocol == "sustained":
-        why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
-        read["clock_limits"] = {key: 0.5 * (key == "power") + 0.1 * call for key in why}
         read.update(watts=650.0, joules=650.0)
     return {"seconds": seconds, **read}
 
