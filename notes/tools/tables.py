@@ -171,6 +171,8 @@ def best_of_cublaslt(runs):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
     one tried all, 'the best of 11,448 configurations'."""
     searches = [run.heuristics for run in runs.values() if run.heuristics]
+    if not searches:
+        return CONTENDERS["cublaslt"].idea
     kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
     return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
