@@ -290,7 +290,7 @@ def cells_of(ladder, name):
         "early launch over usual, time": ratio(EARLY),
         "a call": ladder.protocol == "call" and f"{microseconds:.2f} µs",
         "before": reading("before_seconds", "{:.4f} s"),
-        measure.share.split("_")[0]: reading("share", "{:.1f} %", 100),
+        measure.share.split()[0]: reading("share", "{:.1f} %", 100),
         "clock": reading("ghz", "{:.3f} GHz"),
         "power": reading("watts", "{:.0f} W"),
         "energy": reading("joules", "{:.3g} J"),

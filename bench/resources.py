@@ -12,7 +12,6 @@ Exit status: 0 written, 2 something is missing.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -25,8 +24,6 @@ from bench import run, rungs
 from bench.results import RESULTS, ROOT, write_whole
 from bench.run import UsageError
 
-INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 KERNEL = re.compile(
     r"Compiling entry function '(?P<name>[^']+)' for '(?P<arch>sm_\w+)'.*?"
     r"(?P<stack_bytes>\d+) bytes stack frame, (?P<spill_store_bytes>\d+) bytes spill stores, "
@@ -37,34 +34,12 @@ KERNEL = re.compile(
 
 
 def newest():
-    """What was recorded last: {"cuda", "date", "rungs": {name: {"digest", "kernels"}}}, or None."""
-    found, zeros = [], dict.fromkeys(KERNEL.groupindex, 0)
-    for path in RESULTS.glob("nvcc-*.jsonl"):
+    """What the newest release said: {"cuda", "date"}, empty if none, and {name: [kernel, ...]}."""
+    rows, zeros = [], dict.fromkeys(KERNEL.groupindex, 0)
+    for path in sorted(RESULTS.glob("nvcc-*.jsonl"))[-1:]:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        for row in rows:
-            row["kernels"] = [{**zeros, **kernel} for kernel in row["kernels"]]
-        head = {key: rows[0][key] for key in ("cuda", "date")}
-        found.append({**head, "rungs": {row["step"]: row for row in rows}})
-    return max(found, key=lambda record: record["date"], default=None)
-
-
-def sources(path, known=()):
-    """Those known, a file, and all of common/ that it includes, directly or not, in order."""
-    found = [*known, path]
-    for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
-        header = ROOT / "common" / name
-        if header.exists() and header not in found:
-            found = sources(header, found)
-    return found
-
-
-def digest(path):
-    """A hash of the code that a rung is made of. Comments and blanks do not count."""
-    total = hashlib.sha256()
-    for source in sources(Path(path)):
-        code = COMMENT.sub(" ", source.read_text(encoding="utf-8"))
-        total.update(" ".join(code.split()).encode("utf-8") + b"\n")
-    return total.hexdigest()[:16]
+    found = {row["step"]: [{**zeros, **kernel} for kernel in row["kernels"]] for row in rows}
+    return {key: row[key] for row in rows[:1] for key in ("cuda", "date")}, found
 
 
 def kernels(log):
@@ -84,16 +59,15 @@ def output_of(*command, text=None):
     return done.stdout
 
 
-def resources_of(rung, build):
-    """What is to be recorded of a rung."""
+def kernels_of(rung, build):
+    """What ptxas said of a rung's kernels."""
     log = build / "steps" / f"{rung.name}.ptxas.log"
-    changed = max(source.stat().st_mtime for source in sources(rung.path))
-    if not log.exists() or changed > log.stat().st_mtime:
-        raise UsageError(f"{log} is not there, or older than its sources: run 'make rungs' first")
+    if not log.exists():
+        raise UsageError(f"{log} is not there: run 'make rungs' first")
     found = kernels(output_of("c++filt", "--no-params", text=log.read_text(encoding="utf-8")))
     if not found:
         raise UsageError(f"{log} names no kernel")
-    return {"step": rung.name, "digest": digest(rung.path), "kernels": found}
+    return found
 
 
 def nvcc_version():
@@ -108,11 +82,12 @@ def resources_main(arguments):
     parser = run.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build")
     options = parser.parse_args(arguments)
-    rows = [resources_of(rung, options.build) for rung in rungs.find().values()]
-    cuda = nvcc_version()
+    rows, cuda = [], nvcc_version()
+    for rung in rungs.find().values():
+        found = kernels_of(rung, options.build)  # what is not there is 0
+        found = [{key: value for key, value in one.items() if value} for one in found]
+        rows.append({"step": rung.name, "kernels": found})
     rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    for row in rows:  # what is not there is 0
-        row["kernels"] = [{key: n for key, n in one.items() if n} for one in row["kernels"]]
     path = RESULTS / f"nvcc-{cuda}.jsonl"
     lines = (json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
     write_whole(path, "".join(lines).encode("utf-8"))

@@ -94,7 +94,7 @@ class Measure(NamedTuple):
     """What is measured of a rung, and under which names."""
 
     dimensions: str  # of its problem
-    work: str  # of one launch
+    each: int  # work for each of their product: a multiplication and an addition, or a word moved
     rate: str  # work per time ...
     unit: str  # ... in this unit ...
     units: float  # ... of so much work a second
@@ -108,19 +108,18 @@ class Measure(NamedTuple):
         return CONTENDERS[self.other].title
 
     def work_of(self, problem):
-        """The work of one launch: a multiplication and an addition, or a word read and written."""
-        each = 2 if self.work == "flop" else 8
-        return each * math.prod(problem[name] for name in self.dimensions)
+        """The work of one launch."""
+        return self.each * math.prod(problem[name] for name in self.dimensions)
 
 
 PRODUCTS = Measure(
-    *("mnk", "flop", "tflops", "TFLOPS", 1e12, "tensor_core_share", "cublas"),
+    *("mnk", 2, "tflops", "TFLOPS", 1e12, "tensor-core share", "cublas"),
     ("cublas_fp16_sums", "cublaslt"),
 )
 FP8 = PRODUCTS._replace(other="cublaslt_accurate", besides=("cublaslt_fast", "cublaslt"))
 BLOCK_SCALES = PRODUCTS._replace(other="cublaslt_block_scales", besides=("cublaslt",))
 MOVES = Measure(
-    *("mn", "bytes", "gb_per_s", "GB/s", 1e9, "memory_share", "device_copy", ("second_opinion",))
+    *("mn", 8, "gb_per_s", "GB/s", 1e9, "memory share", "device_copy", ("second_opinion",))
 )
 
 # --- samples ------------------------------------------------------------------------------------
@@ -258,8 +257,6 @@ class Run:
     def reading(self, name, key, who="step"):
         """The median over the passes of what was read, or None: ghz, watts, joules."""
         known = [one[key] for one in self.timed(name, who) if one.get(key) is not None]
-        if known and isinstance(known[0], dict):  # the limits of a clock
-            return {why: median(one[why] for one in known) for why in known[0]}
         return median(known) if known else None
 
 
@@ -280,14 +277,16 @@ def append(path, row):
 
 
 def load(path):
-    """The runs of a file, in the order in which they begin. ValueError names file and line."""
+    """The runs of a file, in the order in which they begin; those beside block scales are apart.
+    ValueError names file and line."""
     runs, context = {}, {}
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
             row = json.loads(line)
             context = {**context, **row.pop("context", {})}
-            run = runs.setdefault(json.dumps(context, sort_keys=True), Run(context, Path(path)))
-            run.add(row)
+            apart = "block_scales" in row or BLOCK_SCALES.other in row.get("timed", ())
+            key = json.dumps([context, apart], sort_keys=True)
+            runs.setdefault(key, Run(context, Path(path))).add(row)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number}: not a row of results: {error!r}") from error
     return list(runs.values())
@@ -304,23 +303,6 @@ def load_all(order, folder=RESULTS):
         return gpu != HOME, gpu, not then, known, path.name.count("."), path.name
 
     return [run for path in sorted(folder.glob("*/**/*.jsonl"), key=place) for run in load(path)]
-
-
-def choose(runs, names=(), *, track, shape, protocol, gpu=HOME, commit=None, who=(), kind=None):
-    """The first of these runs that has all of those programs and contenders, or None. Unless asked
-    for them, or kind(run) says otherwise, none with variants or rivals."""
-
-    def fits(run):
-        shown = kind(run) if kind else run.plain or any("-" in name for name in names)
-        return (
-            (run.shape, run.protocol, run.tracks) == (shape, protocol, {track})
-            and (run.commit.startswith(commit) if commit else shown and not run.old)
-            and gpu in slug(run.gpu).split("-") + [slug(run.gpu)]
-            and {*names} <= {*run.measured}
-            and {*who} <= run.contenders
-        )
-
-    return next(filter(fits, runs), None)
 
 
 def write_whole(path, data):

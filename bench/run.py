@@ -22,7 +22,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from bench import results
+from bench import results, rungs
 from bench.results import RESULTS, ROOT
 
 BAD_USAGE, CANNOT_RUN_HERE, OUTPUT_LOST, INTERRUPTED = 2, 77, 74, 130  # exit statuses
@@ -183,7 +183,9 @@ class File:
 
     def fail(self, entry, ends, why):
         """Notes that a program has no result: it "failed", or "refused" the shape."""
-        self.failures.append((entry.task, {"step": entry.name, ends: why}))
+        apart = entry.task.protocol in results.PROTOCOLS and rungs.scales_blocks(entry.name)
+        more = {"block_scales": True} if apart else {}  # of others that is seen by what was timed
+        self.failures.append((entry.task, {"step": entry.name, ends: why, **more}))
 
     def close(self):
         """Appends the failures, with the context of their track's first row at their shape."""

@@ -31,7 +31,7 @@ LISTS = {  # that have a name, by their number of dimensions
     3: {"squares": CUBES, "models": MODELS, "all": CUBES + MODELS, "few": FEW},
     2: {"squares": MOVED_SQUARES, "models": MOVED, "all": MOVED_SQUARES + MOVED},
 }
-LARGEST = 2**31 - 1
+SHAPE = re.compile(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8}){0,2}")
 SPELLING = (
     "write 8192, 4096x14336x4096 (of the t track 4096x16384), squares, models, all, few, a family and "
     "its seed such as any:1, or several with commas between"
@@ -39,7 +39,7 @@ SPELLING = (
 
 # --- families -------------------------------------------------------------------------------------
 
-FAMILY_SHAPES, MOST_SHAPES = 60, 240
+FAMILY_SHAPES = 60
 CLASSES = 4  # each shape belongs to one: seeds that differ modulo this share none
 LARGEST_DRAWN = 32768
 MOST_ELEMENTS = 2**29  # of A, B and D together: with four D and two copies of all 8 GB at most
@@ -98,7 +98,7 @@ FAMILIES = {  # how one is drawn, GFLOP from and to
     "rows": (rows, 0, 2000),
     "odd": (odd, 1, 2000),
 }
-FAMILY = re.compile(rf"({'|'.join(FAMILIES)}):([0-9]{{1,6}})(?::([0-9]{{1,3}}))?")
+FAMILY = re.compile(rf"({'|'.join(FAMILIES)}):([0-9]{{1,6}})(?::([1-9][0-9]?))?")
 
 
 @cache
@@ -129,16 +129,12 @@ def of_word(word, track):
     family, lists = FAMILY.fullmatch(word), LISTS[count_of]
     if family:
         count = int(family[3] or FAMILY_SHAPES)
-        if not 1 <= count <= MOST_SHAPES:
-            raise UsageError(f"--sizes: '{word}': 1 to {MOST_SHAPES} shapes are drawn")
         return drawn(family[1], int(family[2]), count) if count_of == 3 else ()
     if word in lists:
         return lists[word]
-    if not re.fullmatch(r"[0-9]{1,10}(x[0-9]{1,10}){0,2}", word):
+    if not SHAPE.fullmatch(word):
         raise UsageError(f"--sizes: '{word}' is no shape; {SPELLING}")
-    numbers = tuple(int(number) for number in word.split("x"))
-    if not all(1 <= number <= LARGEST for number in numbers):
-        raise UsageError(f"--sizes: '{word}': every dimension is from 1 to {LARGEST}")
+    numbers = tuple(map(int, word.split("x")))
     numbers = numbers * count_of if len(numbers) == 1 else numbers
     return (numbers,) if len(numbers) == count_of else ()
 

@@ -95,7 +95,8 @@ def over(below):
 def origin(run, shape=True):
     """A run's shape and protocol, and on what and when it was measured."""
     what = [title(run.shape), run.protocol] if shape else [run.protocol]
-    return f"{', '.join(what)}. {tables.origin(run).replace('`', '')}"
+    made = tables.made(run).replace("`", "")
+    return f"{', '.join(what)}. {tables.on(run)}; {made}."
 
 
 # --- a rung -----------------------------------------------------------------------------------
@@ -133,11 +134,10 @@ def times(rung):
     if not runs:
         return None
     measure = runs[0].measure
-    share = "tensor-core share" if measure.work == "flop" else "memory share"
     columns = [
         ("problem", lambda run, _: title(run.shape)),
         *(("protocol", lambda run, _: run.protocol), *rates(measure)),
-        *(reading(share, "share", 1, "%", 100), reading("SM clock", "ghz", 2, "GHz")),
+        *(reading(measure.share, "share", 1, "%", 100), reading("SM clock", "ghz", 2, "GHz")),
         *(reading("watts", "watts", 0, "W"), reading("joules", "joules", 3, "J")),
         *([over(rung.below)] if rung.below else []),
         ("recorded", lambda run, _: (run.date[:10], run.path.relative_to(results.ROOT).as_posix())),
@@ -230,9 +230,9 @@ def experiments(rung):
 
 def resources_of(rung):
     """What ptxas said of the rung's kernel: (a table or None, what is to be known of it)."""
-    record = resources.newest()
-    entry = record and record["rungs"].get(rung.name)
-    if not entry:
+    record, rungs = resources.newest()
+    kernels = rungs.get(rung.name)
+    if not kernels:
         return None, "Not recorded yet: python3 -m bench.resources records it where nvcc is."
     header = ["kernel", "machine code", "registers per thread", "static shared memory, bytes"]
     header += ["stack, bytes", "spill stores, loads, bytes"]
@@ -245,11 +245,9 @@ def resources_of(rung):
             str(kernel["stack_bytes"]),
             f"{kernel['spill_store_bytes']}, {kernel['spill_load_bytes']}",
         ]
-        for kernel in entry["kernels"]
+        for kernel in kernels
     ]
     said = f"What ptxas of CUDA {record['cuda']} said, {record['date'][:10]}."
-    if entry["digest"] != resources.digest(rung.path):
-        said += " The rung, or a header that it includes, has changed since."
     return Table(header, rows, 2), said
 
 

@@ -194,8 +194,6 @@ UNITS = (
     Unit("count", "count", "", 1, 0),
 )
 SEPARATED_FROM = 10_000  # numbers from here on have commas between their thousands
-LEAST = 10  # what the least number of a column comes to without its point, if ...
-MOST_DECIMALS = 4  # ... that many decimals do
 DASH = "–"  # where nothing was recorded
 
 
@@ -206,18 +204,15 @@ def middle(value):
 
 def written(values, kind, words=()):
     """(unit, texts) of values of one kind, a dash for None: all in one unit with the same digits,
-    as these words say, or as it suits the largest and the least. A text stays as it is."""
+    as these words say, or as it suits the largest. A text stays as it is."""
     numbers = [middle(value) for value in values if not (value is None or isinstance(value, str))]
-    sizes = [abs(number) for number in numbers if number]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
     if wrong := [word for word in words if not (word in units or re.fullmatch(r"\.[0-9]|±", word))]:
         raise ValueError(f"'{wrong[0]}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
-    usual = next(one for one in units.values() if max(sizes, default=0) >= one.least)
+    largest = max(map(abs, numbers), default=0)
+    usual = next(one for one in units.values() if largest >= one.least)
     unit = next((units[word] for word in words if word in units), usual)
-    decimals, least = unit.decimals, min(sizes, default=1) * unit.scale
-    while unit.scale != 1 and least * 10**decimals < LEAST and decimals < MOST_DECIMALS:
-        decimals += 1
-    decimals = next((int(word[1:]) for word in words if word[0] == "."), decimals)
+    decimals = next((int(word[1:]) for word in words if word[0] == "."), unit.decimals)
     gain = unit.word == "gain"
 
     def text(value):
@@ -259,48 +254,43 @@ def selected_by(word):
     return next((key for key, fits in SELECTORS.items() if fits(word)), None)
 
 
+def track_of(whos):
+    """That of the first program named; of contenders the one beside which they are looked for."""
+    names = "/".join(whos).split("/")
+    program = next(filter(NAME.fullmatch, names), None)
+    return program[0] if program else CONTENDERS.get(names[0], CONTENDERS["cublas"]).track
+
+
 def where(words, source, track):
     """What these selectors say, and what usually holds where they say nothing. ValueError for one
     that is none, or is given twice."""
     found = {selected_by(word): word for word in words}
     if None in found or len(found) < len(words):
         raise ValueError(f"select one of each of {', '.join(SELECTORS)}: {', '.join(words)}")
-    shape = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
-    dimensions = len(shapes.measure_of_track(track).dimensions)
-    shape = shape * dimensions if len(shape) == 1 else shape
-    if len(shape) != dimensions:
-        raise ValueError(f"'@{found['shape']}' has not {dimensions} dimensions")
-    return {"protocol": "burst", **found, "shape": tuple(map(int, shape)), "track": track}
+    sizes = found.get("shape", SIZES.get((source, track), str(results.SIZE))).split("x")
+    sizes *= len(shapes.measure_of_track(track).dimensions) if len(sizes) == 1 else 1
+    return {"protocol": "burst", **found, "shape": tuple(map(int, sizes)), "track": track}
 
 
-def run_of(library, whos, name, words=(), track=None):
+def run_of(library, whos, figure, words, beside=()):
     """The run that has this figure of all of them, or None. ValueError for what cannot be."""
-    source, names = figure_of(name).source, {who for who in whos if NAME.fullmatch(who)}
-    others = {*whos} - names
-    if not others <= CONTENDERS.keys():
-        raise ValueError(f"{', '.join(others)}: write a program or {', '.join(CONTENDERS)}")
-    track = min(names)[0] if names else track or CONTENDERS[min(others)].track
-    at = where(words, source, track)
-    if source == "emulator":
+    names = {who for who in whos if NAME.fullmatch(who)}
+    at = where(words, figure.source, track_of([*whos, *beside]))
+    if figure.source == "emulator":
         runs = (run for run in library.runs if run.gpu is None and names <= run.rows.keys())
         return library.use(next(runs, None))
-    if source == "counters":
-        at |= {"protocol": source, "kind": lambda run: True}
-        return library.use(library.choose(names, **at))
-    paired = {base_of(one) for one in names if name == "against"} - {None}
-    return library.use(library.choose(names | paired, **at, who=others))
+    if figure.source == "counters":
+        whos, at = names, at | {"protocol": figure.source, "kind": lambda run: True}
+    return library.use(library.choose(whos, **at))
 
 
-def value_of(library, who, name, words=()):
-    """A figure of a program, or the quotient of those of 'v07/v06' in one run; and its kind.
-    ValueError if there is none."""
-    whos, figure = who.split("/"), figure_of(name)
-    run = run_of(library, whos, name, words)
-    values = [run and figure.read(run, one) for one in whos]
+def value_in(run, who, figure):
+    """A figure of a program, or the quotient of those of 'v07/v06'; None if the run has none."""
+    values = [run and figure.read(run, one) for one in who.split("/")]
     if None in values or len(values) > 2:
-        raise ValueError(f"nothing recorded has {name} of {who} there")
+        return None
     first, *second = values
-    return (middle(first) / middle(*second), "ratio") if second else (first, figure.kind)
+    return middle(first) / middle(*second) if second else first
 
 
 EXPRESSION = re.compile(
@@ -315,9 +305,13 @@ def text_of(expression, library):
     match = EXPRESSION.fullmatch(" ".join(expression.split()))
     if not match:
         raise ValueError("write who and a quantity: v07/v06 tflops @4096 as gain")
-    selectors = match["selectors"].replace("@", "").split()
-    value = value_of(library, match["who"], match["figure"], selectors)
-    return write_as(*value, *(match["form"] or "").split())
+    who, figure = match["who"], figure_of(match["figure"])
+    run = run_of(library, who.split("/"), figure, match["selectors"].replace("@", "").split())
+    value = value_in(run, who, figure)
+    if value is None:
+        raise ValueError("nothing recorded has that")
+    kind = "ratio" if "/" in who else figure.kind
+    return write_as(value, kind, *(match["form"] or "").split())
 
 
 # --- tables of figures ----------------------------------------------------------------------
@@ -342,33 +336,27 @@ def called(program):
     return f"`{program}`" if is_variant(program) else program
 
 
-def measure_of(who):
-    """What is measured of such programs."""
-    name = next((one for one in "/".join(who).split("/") if NAME.fullmatch(one)), "v01")
-    return results.BLOCK_SCALES if rungs.scales_blocks(name) else shapes.measure_of_track(name[0])
-
-
-def values_of(library, who, name, words):
-    """What a column has of these programs: figures of one run if one has all of them, otherwise each
-    of its own, None without one; and the gains of quotients."""
-    single, figure = [one for one in who if "/" not in one], figure_of(name)
-    track = next((one[0] for one in who if one not in CONTENDERS), None)
-    together = run_of(library, single, name, words, track) if single else None
-    for one in who:
-        if "/" in one:
-            yield write_as(*value_of(library, one, name, words), "gain")
-        else:
-            run = together or run_of(library, [one], name, words, track)
-            yield run and figure.read(run, one)
+def runs_of(library, groups, who, figure):
+    """(program or quotient, its run) at each group of selectors: one run of all programs if there is
+    one, otherwise each its own."""
+    single = [one for one in who if "/" not in one]
+    for words in groups:
+        together = single and run_of(library, single, figure, words, who)
+        for one in who:
+            own = "/" in one or not together
+            yield one, run_of(library, one.split("/"), figure, words, who) if own else together
 
 
 def column_of(library, groups, who, column):
     """The cells of a column, its head first."""
-    (name, _, form), measure = column.partition("="), measure_of(who)
-    values = [one for group in groups for one in values_of(library, who, name, group)]
-    unit, cells = written(values, figure_of(name).kind, form.split(",") if form else ())
-    share = "memory share" if measure is results.MOVES else "tensor-core share"
-    head = {"ratio": f"of {measure.other_name}", "share": share}.get(name, figure_of(name).head)
+    name, _, form = column.partition("=")
+    figure, values, measure = figure_of(name), [], results.PRODUCTS
+    for one, run in runs_of(library, groups, who, figure):
+        value = value_in(run, one, figure)
+        values.append(write_as(value, "ratio", "gain") if "/" in one else value)
+        measure = run.measure if run else measure
+    unit, cells = written(values, figure.kind, form.split(",") if form else ())
+    head = {"ratio": f"of {measure.other_name}", "share": measure.share}.get(name, figure.head)
     if unit in HEAD_UNITS:
         return [f"{HEAD_UNITS[unit]} {head}".strip(), *cells]
     return [", ".join(filter(None, (head, unit))) or name, *cells]
@@ -384,11 +372,11 @@ def lines_of(library, groups, who, words, missing=False):
     """The lines of a table: rows are programs at groups of selectors, columns are named in
     `words`, and left out if they may be missing. One figure of several programs at several groups
     has a row for each group and a column for each program."""
-    columns = {word: column_of(library, groups, who, word) for word in words}
-    known = [column for column in columns.values() if {*column[1:]} != {DASH}]
-    if not missing and len(known) < len(columns):
-        none = ", ".join(word for word, column in columns.items() if column not in known)
-        raise ValueError(f"nothing recorded has {none} of {', '.join(who)} there")
+    columns = [column_of(library, groups, who, word) for word in words]
+    none = [word for word, column in zip(words, columns) if {*column[1:]} == {DASH}]
+    if none and not missing:
+        raise ValueError(f"nothing recorded has {', '.join(none)} of {', '.join(who)} there")
+    known = [column for word, column in zip(words, columns) if word not in none]
     labels = ["/".join(map(called, one.split("/"))) for one in who]
     if len(groups) == 1:
         return markdown([["program", *labels], *known], 1)
@@ -417,13 +405,15 @@ def rung_block(library, *words):
     name, *selectors = words or ("",)
     if not NAME.fullmatch(name) or not all(word[0] == "@" for word in selectors):
         raise ValueError("write rung v07, or rung v07 @4096")
-    selectors, measure = [word[1:] for word in selectors], measure_of([name])
-    value_of(library, name, "time", selectors)  # or say what is missing
+    selectors = [word[1:] for word in selectors]
+    run = run_of(library, [name], FIGURES["time"], selectors)
+    if run is None:
+        raise ValueError("nothing recorded is of that")
     if "shape" not in map(selected_by, selectors):
-        selectors.append("x".join(map(str, where(selectors, "times", name[0])["shape"])))
+        selectors.append(shapes.shape_text(run.shape))
     below = [one for one in (base_of(name),) if one and one not in results.APART]
-    columns = OF_A_RUNG.format(rate="gb_per_s" if measure is results.MOVES else "tflops=.1")
-    who = [*below, name, measure.other]
+    columns = OF_A_RUNG.format(rate="gb_per_s" if run.measure is results.MOVES else "tflops=.1")
+    who = [*below, name, run.measure.other]
     return lines_of(library, [selectors], who, columns.split(), missing=True)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -36,42 +35,47 @@ class Library:
     """All recorded runs of a folder; `used` are those that the figures of a page are from."""
 
     def __init__(self, folder=results.RESULTS):
-        self.folder, self.used, self.at = Path(folder), {}, defaultdict(list)
+        self.folder, self.used = Path(folder), {}
         self.runs = results.load_all(ORDER, self.folder)
-        for run in self.runs:
-            self.at[run.shape, run.protocol].append(run)
+        self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
 
-    def choose(self, names=(), shape=CUBE, protocol="burst", track="v", **how):
-        """The run that answers, or None; results.choose() has the rules."""
-        there = self.at[shape, protocol]
-        return results.choose(there, names, track=track, shape=shape, protocol=protocol, **how)
+    def choose(
+        self, names=(), shape=CUBE, protocol="burst", track="v", gpu=HOME, commit="", kind=None
+    ):
+        """The first run that has all of these programs and contenders, or None. Unless asked for
+        them, or kind(run) says otherwise, none with variants or rivals."""
+        shown = kind or (lambda run: run.plain or any("-" in name for name in names))
+
+        def fits(run):
+            return (
+                (run.shape, run.protocol, run.tracks) == (shape, protocol, {track})
+                and (run.commit.startswith(commit) if commit else shown(run) and not run.old)
+                and gpu in (*slug(run.gpu).split("-"), slug(run.gpu))
+                and {*names} <= {*run.measured, *run.contenders}
+            )
+
+        return next(filter(fits, self.runs), None)
 
     def use(self, run):
         """The run, which from now on is one of those used."""
         self.used |= {id(run): run} if run else {}
         return run
 
-    def find(self, names, at, protocol="burst", track="v", kind=None):
-        """The runs of all of `names` at each of these shapes at which there are any: the one that
-        answers, and on other GPUs those of its commit and problem. ValueError if there are none."""
-        found, how = {}, {"protocol": protocol, "track": track, "kind": kind}
-        for run in filter(None, [self.choose(names, shape, **how) for shape in at]):
-            of_run = run.commit, run.problem
-            same = [
-                one for one in self.at[run.shape, protocol] if (one.commit, one.problem) == of_run
-            ]
-            for gpu in dict.fromkeys(slug(one.gpu) for one in same):
-                there = results.choose(same, names, shape=run.shape, gpu=gpu, **how)
-                found |= {(run.shape, gpu): there} if there else {}
+    def find(self, names, at, track="v", **how):
+        """{(shape, GPU): a run of all of `names`} at these shapes: at each the one that answers, and
+        those of other GPUs that are of its commit. ValueError if there are none."""
+        found = {}
+        for shape, gpu in product(at, self.gpus):
+            run = self.choose(names, shape, track=track, gpu=gpu, **how)
+            if run and run.commit == found.get((shape, HOME), run).commit:
+                found[shape, gpu] = run
         return found or nothing(*names)
 
     def headline(self):
-        """The runs of the v track at 8192 cubed: of each GPU its own, of the same rungs."""
-        names, found = [results.TOP], {}
-        for gpu in dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu):
-            if run := self.choose(names, gpu=gpu):
-                names, found[CUBE, gpu] = run.names, run
-        return found or nothing(results.TOP)
+        """The runs of the v track at 8192 cubed: of each GPU its own, of the home GPU's rungs."""
+        home = self.choose([results.TOP]) or nothing(results.TOP)
+        runs = {(CUBE, gpu): self.choose(home.names, gpu=gpu) for gpu in self.gpus}
+        return {place: run for place, run in runs.items() if run}
 
 
 def nothing(*names):
@@ -128,14 +132,9 @@ def on(run, cublas=True):
 def made(run):
     """'2025-01-31, commit `abc1234`', of what was timed also how often."""
     words, passes, rounds = f"{run.date[:10]}, commit `{run.commit}`", run.passes, run.rounds
-    if "rounds" not in run.context or budget.is_of_parts(run):
+    if "rounds" not in run.context:
         return words
     return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
-
-
-def origin(run):
-    """On what and when it was measured."""
-    return f"{on(run)}; {made(run)}."
 
 
 def origins(runs, title=title):
@@ -307,7 +306,7 @@ def track(library, letter, steps=rungs.STEPS):
 
 def variants(library, *names):
     """These rungs and variants at 8192 cubed, against their rungs."""
-    run = library.use(library.choose(names, kind=lambda run: not run.plain)) or nothing(*names)
+    run = library.use(library.choose(names)) or nothing(*names)
     figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
     figures += [("tensor-core share", "share"), ("SM clock", "clock")]
     columns = [(head, [run], *how) for head, *how in figures]
@@ -331,7 +330,7 @@ def rivals(library):
             columns.append((f"{gpus[gpu]}, {title(shape)}: TFLOPS", run, "tflops", "±"))
             columns.append(("of cuBLAS", run, "ratio", "±"))
         names = list(dict.fromkeys(name for run in runs.values() for name in run.names))
-        top = [name for name in names if not is_rival(name) and name <= results.TOP][-1:]
+        top = [name for name in names if not is_rival(name)][-1:]
         names = [*filter(is_rival, names), *top]
         more = programs(["program", "what"], runs, names, columns)
         table = [old + new[1:] for old, new in zip(table, more)] or more
@@ -390,7 +389,7 @@ def fp8(library, gpu):
         (name, shape): run
         for name in MODES
         for shape in sorted(there, reverse=True)
-        if (run := library.choose([name], shape, **how)) and "heuristics" in run.first(name)
+        if (run := library.choose([name], shape, **how))
     }
     there = sorted({shape for _, shape in found}, reverse=True)
     ratios = {at: run.ratio(at[0], "cublaslt").mid for at, run in found.items()}

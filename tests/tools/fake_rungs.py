@@ -29,7 +29,6 @@ from bench import results
 # Without a protocol it is one on the emulator.
 FAKE = r"""
 import json, math, os, sys, time
-LIMITS = ("thermal", "sync_boost", "board", "low_utilization", "reliability")
 fake = BEHAVIOUR.get
 if sys.argv[1] == "--runs":
     print("runs", file=open(HERE + "/commands", "a"), flush=True)
@@ -69,8 +68,7 @@ def contender(factor, noise=0):
         return {"seconds": seconds, "before_seconds": 0.001 * (1 + call)}
     read = {"share": 0.5 * factor, "ghz": 1.5 + call / 10}
     if protocol == "sustained":
-        limits = {"power": 0.5 + 0.1 * call, **dict.fromkeys(LIMITS, 0.1 * call)}
-        read.update(watts=650.0, joules=650.0, clock_limits=limits)
+        read.update(watts=650.0, joules=650.0)
     return {"seconds": seconds, **read}
 
 timed = {"step": contender(fake("speed", 1.0), fake("noise", 0)), other: contender(1.0)}
