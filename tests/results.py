@@ -52,9 +52,10 @@ def check_png(path):
 def check_trace(path):
     """A recorded trace is small, and has its own name."""
     record = json.loads(path.read_text(encoding="utf-8"))
+    context = record["context"]
     require(path.stat().st_size < MOST_TRACE_BYTES, f"{path.stat().st_size} bytes")
-    require(not record["commit"].endswith("+dirty"), "recorded from a tree with changes")
-    name = f"{record['step']}-{results.slug(record['gpu'])}"
+    require(not context["commit"].endswith("+dirty"), "recorded from a tree with changes")
+    name = f"{record['step']}-{results.slug(context['gpu'])}"
     require(path.stem == name, f"it is of {name}")
 
 

@@ -97,15 +97,15 @@ LISTS = {"tile_family.cuh"}
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    "emulator": 13145,
-    "emulator/tests": 2883,
-    "common/harness common/step.h": 5892,
-    "bench notes/tools": 5643,
-    "tests": 10000,
-    "tests/unit": 3000,
-    "tests/gpu tests/unit-gpu": 1000,
-    "tests/device": 2000,
-    "tests/tools": 1500,
+    "emulator": 12710,
+    "emulator/tests": 2880,
+    "common/harness common/step.h": 5802,
+    "bench notes/tools": 5513,
+    "tests": 7363,
+    "tests/unit": 2861,
+    "tests/gpu tests/unit-gpu": 807,
+    "tests/device": 2118,
+    "tests/tools": 1475,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 MOST_BYTES = {"bench/results": 1_500_000}
