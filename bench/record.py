@@ -17,6 +17,7 @@ Exit status: 0 all recorded or left out, 1 one failed, 2 bad usage, 77 this mach
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
 import sys
 from typing import NamedTuple
@@ -214,6 +215,8 @@ def record_main(arguments):
             command = shlex.join(["python3", *run.command(options.device, options.card)[1:]])
             print(f"{run.name:17} {run.what}\n{'':17} {command}")
         return 0
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where it was ignored at the start
+        signal.signal(number, signal.default_int_handler)
     return record(runs, options.device, options.card)
 
 
