@@ -38,10 +38,12 @@ static void check_request(const step *step, const options *o) {
 }
 
 /* The trials of a default run, at other shapes. The emulator takes one processor: another process
- * makes every other trial, beside this one. */
+ * makes trials from the last one on while this one makes them from the first on, until they meet.
+ * So what is reported does not depend on time: it is the first that is wrong. */
 typedef struct trials {
     options of[MOST_TRIALS];
     size_t count;
+    int untaken; /* a pipe with a byte for each */
     pid_t other;
 } trials;
 
@@ -61,11 +63,12 @@ static bool run_trial(const program *program, const options *o) {
     return right;
 }
 
-/* Every other trial, from that one on, up to the first that is wrong. */
-static bool run_trials(const program *program, const trials *trials, size_t first) {
+/* Trials that no process has taken, up to one that is wrong. */
+static bool run_trials(const program *program, const trials *trials, bool from_last) {
     bool right = true;
-    for (size_t i = first; right && i < trials->count; i += 2) {
-        right = run_trial(program, &trials->of[i]);
+    char byte;
+    for (size_t i = 0; right && read(trials->untaken, &byte, 1) == 1; ++i) {
+        right = run_trial(program, &trials->of[from_last ? trials->count - 1 - i : i]);
     }
     return right;
 }
@@ -73,8 +76,14 @@ static bool run_trials(const program *program, const trials *trials, size_t firs
 /* Begins the other process, which prints nothing. It ends with this one, without atexit's
  * functions, which are for the end of the program. */
 static void start_other(const program *program, trials *trials) {
+    static const char bytes[MOST_TRIALS];
+    int ends[2];
     fflush(stdout); /* or both processes would print what it holds */
-    trials->other = fork();
+    const bool filled =
+        pipe(ends) == 0 && write(ends[1], bytes, trials->count) == (ssize_t)trials->count;
+    close(ends[1]);
+    trials->untaken = ends[0];
+    trials->other = filled ? fork() : -1;
     if (trials->other < 0) {
         end_with(STATUS_FAILED, "cannot start another process: %s", strerror(errno));
     }
@@ -82,7 +91,7 @@ static void start_other(const program *program, trials *trials) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         const bool silent =
             freopen("/dev/null", "w", stdout) != NULL && freopen("/dev/null", "w", stderr) != NULL;
-        _exit(silent && run_trials(program, trials, 1) ? STATUS_VERIFIED : STATUS_FAILED);
+        _exit(silent && run_trials(program, trials, true) ? STATUS_VERIFIED : STATUS_FAILED);
     }
 }
 
@@ -93,7 +102,11 @@ static bool end_other(const program *program, const trials *trials) {
         (waitpid(trials->other, &status, 0) == trials->other && status == STATUS_VERIFIED)) {
         return true;
     }
-    if (run_trials(program, trials, 1)) {
+    size_t left = trials->count;
+    while (left > 0 && run_trial(program, &trials->of[left - 1])) {
+        --left;
+    }
+    if (left == 0) {
         end_with(STATUS_FAILED, "the process that made trials has failed, by status 0x%x",
                  (unsigned)status);
     }
@@ -157,8 +170,12 @@ static bool run(program *program, const options *o) {
     trials.count = machine_trials(program->step, program->device.info.sms, o, trials.of);
     if (trials.count > 0) {
         start_other(program, &trials);
+        if (!run_trials(program, &trials, false)) {
+            return false;
+        }
+        close(trials.untaken);
     }
-    return run_trials(program, &trials, 0) && run_shape(program, o, &trials);
+    return run_shape(program, o, &trials);
 }
 
 static options parse(const program *program, int argc, char **argv) {
