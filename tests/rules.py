@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import tools
@@ -101,7 +102,7 @@ LINES = {
     "emulator/tests": 2880,
     "common/harness common/step.h": 5819,
     "bench notes/tools": 5516,
-    "tests": 7363,
+    "tests": 7388,
     "tests/unit": 2861,
     "tests/gpu tests/unit-gpu": 807,
     "tests/device": 2118,
@@ -233,6 +234,29 @@ def check_includes() -> None:
         case(f"{pattern} includes only what its arrows allow", wrong)
 
 
+def check_circles() -> None:
+    """No header includes itself through others, and no module imports itself so."""
+    headers = {
+        name_of(path).split("/", 1)[1]: re.findall(
+            r'^ *# *include +"([^"]+)"', text_of(path), re.MULTILINE
+        )
+        for path in files("common/**/*.h common/**/*.cuh")
+    }
+    python = files(" ".join(f"{folder}/**/*.py" for folder in IMPORTS))
+    modules = {name_of(path)[:-3].replace("/", "."): {*imported(path)} for path in python}
+    both = {
+        name: {*found, *(one.rpartition(".")[0] for one in found)}
+        for name, found in modules.items()
+    }
+    for what, graph in (("header", headers), ("module", both)):
+        known = {name: [one for one in found if one in graph] for name, found in graph.items()}
+        try:
+            TopologicalSorter(known).prepare()
+            case(f"no circle of {what}s", [] if known else ["none was found"])
+        except CycleError as error:
+            case(f"no circle of {what}s", [" -> ".join(error.args[1])])
+
+
 # ---------------------------------------------------------------- sources
 
 
@@ -356,6 +380,7 @@ def main() -> int:
     for folder, allowed in IMPORTS.items():
         check_imports(folder, allowed)
     check_includes()
+    check_circles()
     for name, expression, patterns in ABSENT:
         case(name, lines_with(expression, files(patterns)))
     for path in files("steps/*.cu"):
