@@ -102,7 +102,7 @@ LINES = {
     "emulator/tests": 2880,
     "common/harness common/step.h": 5819,
     "bench notes/tools": 5516,
-    "tests": 7388,
+    "tests": 7391,
     "tests/unit": 2861,
     "tests/gpu tests/unit-gpu": 807,
     "tests/device": 2118,
@@ -346,6 +346,9 @@ def listed(folder: str) -> list[Path]:
 
 def check_sizes() -> None:
     """The budgets: of lines of code, and of bytes that are recorded."""
+    if not listed("tests"):
+        skip("folders keep to their budgets", "this is no clone")
+        return
     sizes = {
         folder: sum(
             text_of(path).count("\n") for path in listed(folder) if CODE.fullmatch(path.name)
