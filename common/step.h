@@ -67,6 +67,25 @@ typedef struct problem {
     struct CUstream_st *stream; /* every launch goes here */
 } problem;
 
+/* Whether tiles are cut along k where they are too few: the parts are added in a workspace, or by a
+ * cluster that has all parts of a tile. */
+enum step_parts { STEP_WHOLE, STEP_CUT, STEP_GATHERED };
+
+/* How a kernel divides its work, as far as the shapes of --trials follow from it. 0: it has none.
+ */
+typedef struct step_tile {
+    int m, n;       /* rows and columns of D that a CTA computes at a time */
+    int k;          /* columns of A and B that it loads at a time */
+    int wide_n;     /* columns of a wider tile, which the rung takes where that is faster */
+    int stages;     /* k-tiles that its ring holds */
+    int group;      /* rows of tiles in a group of the schedule */
+    int above;      /* tiles of a cluster above one another in D ... */
+    int beside;     /* ... and side by side */
+    bool swapped;   /* A and B are swapped, and groups are columns of tiles */
+    bool ping_pong; /* each consumer has a tile of its own */
+    enum step_parts parts;
+} step_tile;
+
 /* One rung. The three functions return 0, or print one line to stderr and return non-zero. */
 typedef struct step {
     const char *name;  /* "v07" */
@@ -88,13 +107,14 @@ typedef struct step {
     int min_shared_memory;      /* bytes for a CTA; 0 if all these GPUs have enough */
     /* The shape must be a multiple of these, in elements. */
     int multiple_m, multiple_n, multiple_k;
-    bool any_row;  /* it takes rows of n and k elements that are not whole 16 bytes; else n and k
-                      must also be multiples that make them so */
-    int largest_k; /* that the rung can address; 0: LARGEST_DIMENSION */
-    int stages;    /* k-tiles that its ring holds; 0 without a ring; for test shapes */
+    bool any_row;   /* it takes rows of n and k elements that are not whole 16 bytes; else n and k
+                       must also be multiples that make them so */
+    int largest_k;  /* that the rung can address; 0: LARGEST_DIMENSION */
+    step_tile tile; /* unless it chooses among kernels */
 
     /* Only for a rung that chooses among kernels, else 0 and NULL: */
-    int kernels; /* how many it has */
+    int kernels;                      /* how many it has */
+    step_tile (*tile_of)(int kernel); /* of each, from 0 on */
     /* The number of the kernel that it takes for this shape, from 0 on; negative if that is not
      * known. For programs that time all kernels. */
     int (*kernel_of)(const problem *problem);

@@ -170,6 +170,7 @@ static const step a01 = {
     .multiple_m = 1,
     .multiple_n = 4,
     .multiple_k = 8,
+    .tile = {.m = BM, .n = BN, .k = BK},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -116,6 +116,7 @@ static const step a02 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .tile = {.m = BM, .n = BN, .k = BK},
     .prepare = prepare,
     .launch = launch,
     .release = release,

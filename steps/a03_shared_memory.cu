@@ -156,6 +156,7 @@ static const step a03 = {
     .multiple_n = 8,
     .multiple_k = 8,
     .largest_k = TILE_CHUNKS_LARGEST_K,
+    .tile = {.m = BM, .n = BN, .k = BK, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

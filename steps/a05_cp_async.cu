@@ -206,7 +206,7 @@ static const step a05 = {
     .multiple_n = 8,
     .multiple_k = 8,
     .largest_k = TILE_CHUNKS_LARGEST_K,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -236,7 +236,7 @@ static const step a06 = {
     .multiple_n = 8,
     .multiple_k = 8,
     .largest_k = TILE_CHUNKS_LARGEST_K,
-    .stages = MOST_STAGES,
+    .tile = {.m = BM, .n = NARROW, .k = BK, .wide_n = WIDE, .stages = MOST_STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -277,7 +277,7 @@ static const step f03 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 16,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -255,7 +255,7 @@ static const step f05 = {
     .multiple_m = 4,
     .multiple_n = 8,
     .multiple_k = 16,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

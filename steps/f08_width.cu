@@ -245,7 +245,7 @@ static const step f08 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 16,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = NARROW, .k = BK, .wide_n = WIDE, .stages = STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -79,6 +79,7 @@ static const step t01 = {
     .max_compute_capability = 999,
     .multiple_m = 1,
     .multiple_n = 4,
+    .tile = {.m = BM, .n = BN},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -86,6 +86,7 @@ static const step t04 = {
     .max_compute_capability = 999,
     .multiple_m = 4,
     .multiple_n = 4,
+    .tile = {.m = BM, .n = BN},
     .prepare = prepare,
     .launch = launch,
     .release = release,

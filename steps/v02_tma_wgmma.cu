@@ -101,6 +101,7 @@ static const step v02 = {
     .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
+    .tile = {.m = BM, .n = BN, .k = BK},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -144,7 +144,7 @@ static const step v05 = {
     .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -156,7 +156,7 @@ static const step v06 = {
     .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -177,7 +177,7 @@ static const step v08 = {
     .multiple_m = BM * CLUSTER,
     .multiple_n = BN,
     .multiple_k = BK,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP, .above = CLUSTER},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -187,7 +187,7 @@ static const step v10 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -202,7 +202,7 @@ static const step v11 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -245,7 +245,7 @@ static const step v15 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP, .ping_pong = true},
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -244,6 +244,7 @@ struct Kernel {
     size_t smem;
     int bm;
     int bn;
+    int stages;
     int turns;
     int blocks;      // of WM rows that a consumer stores, one after the other ...
     int box_columns; // ... in boxes of this many columns
@@ -252,7 +253,8 @@ struct Kernel {
 template <int BM, int BN, int STAGES, int TURNS>
 constexpr Kernel make_kernel() {
     using Storage = SharedStorage<BM, BN, STAGES, TURNS>;
-    return {gemm<Storage>, sizeof(Storage), BM, BN, TURNS, Storage::BLOCKS, Storage::BOX_COLUMNS};
+    return {gemm<Storage>,   sizeof(Storage),     BM, BN, STAGES, TURNS,
+            Storage::BLOCKS, Storage::BOX_COLUMNS};
 }
 
 static const Kernel KERNELS[] = {make_kernel<256, 200, 3, 1>(), make_kernel<128, 256, 4, 1>(),
@@ -291,6 +293,11 @@ static const Kernel *choose(const problem *p, int sms) {
         if (cost(kernel, p, sms) < cost(*best, p, sms))
             best = &kernel;
     return best;
+}
+
+static step_tile tile_of(int kernel) {
+    const Kernel &its = KERNELS[kernel];
+    return {.m = its.bm, .n = its.bn, .k = BK, .stages = its.stages, .ping_pong = its.turns > 1};
 }
 
 static int kernel_of(const problem *p) {
@@ -383,8 +390,8 @@ static const step v18 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .stages = 8, // the deepest ring of the five
     .kernels = sizeof(KERNELS) / sizeof(*KERNELS),
+    .tile_of = tile_of,
     .kernel_of = kernel_of,
     .explain = explain,
     .prepare = prepare,

@@ -381,6 +381,10 @@ static int make_plans(tile_plan *plans, int wanted, const problem *p, tile_gpu *
                        &TILE_CONSTANTS);
 }
 
+static step_tile tile_of(int kernel) {
+    return tile_of_record(&KERNELS[kernel / FORMS].tile, tile_form(kernel % FORMS));
+}
+
 static int kernel_of(const problem *p) {
     tile_gpu gpu;
     tile_plan plan;
@@ -475,8 +479,8 @@ static const step v22 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .stages = MOST_STAGES,
     .kernels = KERNEL_COUNT,
+    .tile_of = tile_of,
     .kernel_of = kernel_of,
     .explain = explain,
     .prepare = prepare,

@@ -8,6 +8,8 @@
 #ifndef GEMM_LADDER_TILE_CHOICE_H
 #define GEMM_LADDER_TILE_CHOICE_H
 
+#include "step.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -404,6 +406,22 @@ static inline int tile_d_rows(const tile_kernel *kernel) {
 }
 static inline int tile_d_columns(const tile_kernel *kernel) {
     return kernel->swapped ? kernel->rows : kernel->columns;
+}
+
+/* What a rung's record says of a kernel in this form. The two enums have the same order. */
+static inline step_tile tile_of_record(const tile_kernel *kernel, enum tile_form form) {
+    const bool swapped = kernel->swapped;
+    step_tile tile = {0};
+    tile.m = tile_d_rows(kernel);
+    tile.n = tile_d_columns(kernel);
+    tile.k = TILE_K;
+    tile.stages = kernel->stages;
+    tile.above = swapped ? kernel->beside : kernel->above;
+    tile.beside = swapped ? kernel->above : kernel->beside;
+    tile.swapped = swapped;
+    tile.ping_pong = kernel->turns > 1;
+    tile.parts = (enum step_parts)form;
+    return tile;
 }
 
 /* The number of CTAs that share the k-tiles of each tile and add their sums in shared memory, where

@@ -22,12 +22,11 @@ void machine_launched(const char *order);
  * twice. */
 void machine_watch_output(const void *d, size_t bytes);
 
-enum { MOST_KERNELS = 64, MOST_TRIALS = 6 + MOST_KERNELS };
+enum { MOST_KERNELS = 64, MOST_TRIALS = 12 + MOST_KERNELS };
 
-/* The shapes that a default run tries before its own, as options for each: on the emulator, which
- * has this many multiprocessors. Returns the number of shapes: 0 on a GPU or for a trace. */
-size_t machine_trials(const step *step, int sms, const options *options,
-                      struct options trials[MOST_TRIALS]);
+/* The trials of a step on the emulator, which has this many multiprocessors: a default run makes
+ * them before its own shape, --trials lists them. Returns their number: 0 on a GPU. */
+size_t machine_trials(const step *step, int sms, const options *options, trial trials[MOST_TRIALS]);
 
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);

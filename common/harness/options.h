@@ -60,8 +60,17 @@ typedef struct options {
     int first_order;    /* of policy all: the fixed policies before it are left out */
     int random_orders;  /* of all policies, after the fixed ones: their seeds begin at `seed` */
     bool alone;         /* without a second opinion */
+    bool trials;        /* print the trials of a default run, and run nothing */
     bool help;
 } options;
+
+enum { EDGE_SIZE = 96 };
+
+/* A small shape that takes the step to one of its edges, and the name of the edge. */
+typedef struct trial {
+    options options;
+    char edge[EDGE_SIZE];
+} trial;
 
 /* Reads the command line; of options that set the same the last applies. Returns 0, or non-zero
  * with one sentence about the first mistake in error. If --help is met, reading stops there. */

@@ -90,15 +90,17 @@ void report_print_setup(FILE *out, const report *report) {
 
 /* The shapes that a default run has tried before. */
 static void print_trials(FILE *out, const report *report) {
+    size_t kernels = 0;
     for (size_t i = 0; i < report->trials; ++i) {
-        const options *o = &report->trial[i];
-        if (o->kernel <= 1) { /* the others have the same shape */
+        const options *o = &report->trial[i].options;
+        kernels += o->kernel > 0;
+        if (o->kernel == 0) {
             fprintf(out, "%s%d x %d",
                     i == 0 ? "shapes     also right, in random orders too, at " : ", ", o->m, o->n);
             print_if(out, o->k > 0, " x %d", o->k);
-            print_if(out, o->kernel == 1, " with each kernel");
         }
     }
+    print_if(out, kernels > 0, ", and %zu of its kernels at their edges (--trials)", kernels);
     print_if(out, report->trials > 0, "\n");
 }
 

@@ -27,7 +27,7 @@ void emulation_write(json *json, const emulation *emulation);
 typedef struct report {
     const workload *workload;
     const verification *verification;
-    const options *trial; /* [trials], the shapes that a default run has tried before */
+    const trial *trial; /* [trials], what a default run has tried before */
     size_t trials;
     const timing *timing;       /* NULL if nothing was timed */
     const emulation *emulation; /* NULL on a GPU, or if something is wrong */

@@ -41,7 +41,7 @@ static void check_request(const step *step, const options *o) {
  * makes trials from the last one on while this one makes them from the first on, until they meet.
  * So what is reported does not depend on time: it is the first that is wrong. */
 typedef struct trials {
-    options of[MOST_TRIALS];
+    trial of[MOST_TRIALS];
     size_t count;
     int untaken; /* a pipe with a byte for each */
     pid_t other;
@@ -68,7 +68,7 @@ static bool run_trials(const program *program, const trials *trials, bool from_l
     bool right = true;
     char byte;
     for (size_t i = 0; right && read(trials->untaken, &byte, 1) == 1; ++i) {
-        right = run_trial(program, &trials->of[from_last ? trials->count - 1 - i : i]);
+        right = run_trial(program, &trials->of[from_last ? trials->count - 1 - i : i].options);
     }
     return right;
 }
@@ -103,7 +103,7 @@ static bool end_other(const program *program, const trials *trials) {
         return true;
     }
     size_t left = trials->count;
-    while (left > 0 && run_trial(program, &trials->of[left - 1])) {
+    while (left > 0 && run_trial(program, &trials->of[left - 1].options)) {
         --left;
     }
     if (left == 0) {
@@ -147,6 +147,19 @@ static bool run_shape(program *program, const options *o, const trials *trials) 
     return right;
 }
 
+/* Prints the trials of a default run: the name of the edge, a tab, and the options of a run there.
+ */
+static bool list_trials(const trials *trials) {
+    for (const trial *trial = trials->of; trial < trials->of + trials->count; ++trial) {
+        const options *o = &trial->options;
+        printf("%s\t--m %d --n %d", trial->edge, o->m, o->n);
+        print_if(stdout, o->k > 0, " --k %d", o->k);
+        print_if(stdout, o->kernel > 0, " --kernel %d", o->kernel);
+        printf(" --inputs %s\n", inputs_name(o->inputs));
+    }
+    return true;
+}
+
 /* Prints why the rung takes a kernel, or what each of its kernels is. */
 static bool explain(const step *step, const options *o) {
     problem shape = {.m = o->m, .n = o->n, .k = o->k};
@@ -167,7 +180,12 @@ static bool run(program *program, const options *o) {
     if (o->explain) {
         return explain(program->step, o);
     }
-    trials.count = machine_trials(program->step, program->device.info.sms, o, trials.of);
+    if (o->trials || (o->is_default && !machine_traces())) {
+        trials.count = machine_trials(program->step, program->device.info.sms, o, trials.of);
+    }
+    if (o->trials) {
+        return list_trials(&trials);
+    }
     if (trials.count > 0) {
         start_other(program, &trials);
         if (!run_trials(program, &trials, false)) {

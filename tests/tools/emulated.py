@@ -302,6 +302,13 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
     return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
 
 
+def trials(program: Path) -> dict[str, list[str]]:
+    """The options that take a program to each of its edges, by the edge."""
+    said = subprocess.run([program, "--trials"], capture_output=True, text=True, check=True).stdout
+    rows = (line.split("\t") for line in said.splitlines())
+    return {edge: options.split() for edge, options in rows}
+
+
 def policy_options(policy: str, seed: int) -> list[str]:
     """Random policies differ by their seeds."""
     return ["--policy", policy, *(["--seed", str(seed)] if policy == "random" else [])]

@@ -18,7 +18,7 @@ enum {
     WRITES_BEHIND,
     WRITES_BEFORE,
     WRONG_LATER,
-    WRONG_SECOND_TRIAL, /* of a default run: the other process makes it */
+    WRONG_LAST_TRIAL, /* of a default run: the other process makes it */
     LAST_BIT_LATER,
     ALL_ZERO_LATER,
     READS_EVERYTHING, /* on the emulator alone, like what comes before it; of ADDMM */
@@ -100,8 +100,8 @@ static inline int launch(const problem *problem, void *state) {
         return spoil(problem, d + bytes, 0, 2);
     case WRITES_BEFORE:
         return spoil(problem, d - 2, 0, 2);
-    case WRONG_SECOND_TRIAL:
-        return problem->m == 256 && problem->n == 512 ? spoil(problem, d, 0x42, 2) : 0;
+    case WRONG_LAST_TRIAL:
+        return problem->m == 64 && problem->n == 320 ? spoil(problem, d, 0x42, 2) : 0;
     case WRONG_LATER:
         return later ? spoil(problem, d, 0x42, 2) : 0;
     case LAST_BIT_LATER:

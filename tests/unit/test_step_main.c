@@ -60,7 +60,7 @@ static const run RUNS[] = {
      "exact: 1 of 262656 differ; first at [256][256]: got nan"},
     {"a default run ends at the first shape that is wrong", &BF16, WRONG_ELEMENT, "", WRONG,
      "problem    m=64 n=64 k=64|!m=256"},
-    {NULL, &BF16, WRONG_SECOND_TRIAL, "", WRONG, "m=256 n=512|WRONG      exact|!n=1024|!k=320"},
+    {NULL, &BF16, WRONG_LAST_TRIAL, "", WRONG, "m=64 n=320|WRONG      exact|!n=1024"},
     /* One bit of an fp32, far within the bound, under one of the policies. */
     {"two launches that differ in one bit", &ADDMM, NONE, UNEVEN "--alpha 0.3", RIGHT, "bounded"},
     {NULL, &ADDMM, LAST_BIT_LATER, UNEVEN "--alpha 0.3", WRONG,
@@ -105,6 +105,8 @@ static const run RUNS[] = {
     {NULL, &CHOOSES, NONE, "--size 128 --explain", WRONG, "128 x 128 x 128\n|!equal"},
     {NULL, &CHOOSES, NONE, "--size 100 --explain", USAGE, "not a multiple of 64"},
     {NULL, &CHOOSES, NONE, "--m 2000000 --n 2000000 --explain", USAGE, "D may have at most"},
+    {"the trials of a default run", &BF16, NONE, "--trials --seed 7", RIGHT,
+     "several tiles per CTA\t--m 64 --n 320 --k 128 --inputs integers\n|!problem"},
     {"--help", &BF16, NONE, "--help", RIGHT, "v98: the second opinion|--policy eager|!--protocol"},
     {.name = NULL},
 };

@@ -1,69 +1,207 @@
-/* The shapes of a default run: small ones that take any rung to its edges. */
+/* The shapes of --trials and of a default run: small ones that take a rung to its edges. */
+#include <stdarg.h>
+#include <string.h>
+
 #include "harness/arithmetic.h"
 #include "harness/machine.h"
 
-/* No rung has a larger tile. The numbers of tiles and k-tiles below are those of such a tile; a
- * smaller one has more. */
-enum { TILE = 256, TILE_K_BYTES = 128, TILE_MOVED = 64 };
-/* Past the last whole tile, k-tile: odd numbers of the 8 elements that rows are multiples of. */
-enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8 };
+/* Of a record that says nothing about its tile. */
+static const step_tile ANY_TILE = {.m = 64, .n = 64, .k = 64};
 
-static options trial(const step *step, const options *o, int m, int n, int k) {
-    options trial = *o;
-    trial.m = m;
-    trial.n = n;
-    trial.k = k;
-    shape_round_up(step, &trial.m, &trial.n, &trial.k);
+/* Past the last whole tile. With odd numbers of 8 elements, rows are multiples of 16 bytes alone.
+ */
+enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8, ODD = 3 };
+/* The longest rows whose padding v21's warps share without going around: 16 parts of 256. */
+enum { LONGEST_PART = 4096 };
+enum { LEAST_SHARE = 4 }; /* k-tiles that a part of a tile has at least */
+
+typedef struct list {
+    const step *step;
+    const options *options;
+    int sms;
+    trial *trials;
+    size_t count;
+} list;
+
+static int at_least_one(int number) { return number > 0 ? number : 1; }
+
+static int pieces(int length, int piece) { return (length + piece - 1) / piece; }
+
+/* Rows of a tile's last part that end in the last consumer's, wherever consumers share its rows. */
+static int last_rows(int m) { return m * 3 / 4 > 24 ? m * 3 / 4 - 24 : pieces(m, 2); }
+
+__attribute__((format(printf, 5, 6))) static trial *add(list *list, int m, int n, int k,
+                                                        const char *edge, ...) {
+    trial *added = &list->trials[list->count++];
+    options *o = &added->options;
+    va_list arguments;
+    va_start(arguments, edge);
+    vsnprintf(added->edge, sizeof added->edge, edge, arguments);
+    va_end(arguments);
+    *o = *list->options;
+    o->m = m;
+    o->n = n;
+    o->k = k;
+    shape_round_up(list->step, &o->m, &o->n, &o->k);
     /* One phase, and an exact one. */
-    trial.inputs = k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
-    trial.random_orders = 2;
-    trial.json = NULL;
-    return trial;
+    o->inputs = k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
+    o->random_orders = 2;
+    o->json = NULL;
+    return added;
 }
 
-size_t machine_trials(const step *step, int sms, const options *o, options trials[MOST_TRIALS]) {
-    const bool moves = arithmetic_of(step).moves;
-    const int tile_k = TILE_K_BYTES / (int)number_bytes(arithmetic_of(step).operands);
-    const int stages = step->stages > 0 ? step->stages : 1;
-    /* Twice around the ring, and once more; once, if kernels with rings of their own follow. */
-    const int around = ((step->kernels > 0 ? 1 : 2) * stages + 1) * tile_k;
-    const int fewer = (stages > 1 ? stages - 1 : 1) * tile_k;
-    /* From the quickest to the longest: most mistakes show at once. */
-    const struct {
-        bool is_made;
-        int m, n, k;
-    } shapes[] = {
-        {moves, 2 * TILE_MOVED, (sms + 1) * TILE_MOVED, 0},
-        {moves, 1, 3 * TILE_MOVED + 1, 0},
-        {moves, 3 * TILE_MOVED + 1, 1, 0},
-        {!moves, 1, 1, 1},
-        {!moves, TILE, 2 * TILE, fewer},
-        {!moves, TILE + RAGGED_M, TILE + RAGGED_N, 2 * tile_k + RAGGED_K},
-        /* few rows: less tiles than CTAs, of many k-tiles */
-        {!moves && step->multiple_m == 1, 1, TILE + RAGGED_N, around + RAGGED_K},
-        /* rows that TMA cannot copy */
-        {!moves && step->any_row, TILE + 1, TILE + RAGGED_N + 3, 2 * tile_k + RAGGED_K - 1},
-        /* more tiles than CTAs, and an odd one last */
-        {!moves, TILE, (sms + 1) * TILE, around},
-    };
-    size_t count = 0;
-    if (!o->is_default || machine_traces()) {
-        return 0;
+static void add_moves(list *list, const step_tile *tile) {
+    const int m = tile->m, n = tile->n;
+    add(list, 1, 1, 0, "a corner of a tile");
+    add(list, m + 9, 2 * n + 20, 0, "clipped edges");
+    add(list, 1, 3 * n + 1, 0, "a row of tiles");
+    add(list, 3 * m + 1, 1, 0, "a column of tiles");
+    add(list, 2 * m, (list->sms + 1) * n, 0, "several tiles per CTA");
+}
+
+/* A shape by rows and columns of tiles; where groups are columns of tiles, the other way round. */
+static trial *add_grid(list *list, const step_tile *tile, int rows, int columns, int k,
+                       const char *edge) {
+    return tile->swapped ? add(list, columns, rows, k, "%s", edge)
+                         : add(list, rows, columns, k, "%s", edge);
+}
+
+/* A rung with one kernel, or with two widths. Rows, below, are what its groups are made of. */
+static void add_products(list *list, const step_tile *tile) {
+    const step *step = list->step;
+    const int above = at_least_one(tile->above), beside = at_least_one(tile->beside);
+    const int rows = tile->swapped ? tile->n * beside : tile->m * above;
+    const int columns = tile->swapped ? tile->m * above : tile->n * beside;
+    const int workers = list->sms / (above * beside);
+    const int k = tile->k, stages = at_least_one(tile->stages);
+    const bool clips = step->multiple_m < tile->m;
+    const bool goes_twice = tile->ping_pong || tile->wide_n > 0;
+    const int several = (goes_twice ? 2 : 1) * workers + 1;
+    add(list, 3, 1, 1, "a corner of a tile");
+    if (step->any_row) {
+        add(list, 2 * tile->m + 1, tile->n + RAGGED_N + ODD, 2 * k + RAGGED_K - 1,
+            "rows that TMA does not take");
     }
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-        if (shapes[i].is_made) {
-            trials[count++] = trial(step, o, shapes[i].m, shapes[i].n, shapes[i].k);
+    if (stages > 2) {
+        add_grid(list, tile, rows, 2 * columns, (stages - 1) * k, "fewer k-tiles than stages");
+    }
+    if (stages > 1) {
+        add_grid(list, tile, clips ? 1 : rows, columns, 2 * stages * k + RAGGED_K,
+                 "twice around the ring");
+    }
+    if (clips) {
+        add_grid(list, tile, rows + RAGGED_M, columns + RAGGED_N, 2 * k + RAGGED_K,
+                 "clipped edges");
+    }
+    if (tile->parts == STEP_CUT) {
+        add_grid(list, tile, rows, columns, step->any_row ? LONGEST_PART + 7 : 3 * workers * k,
+                 "a tile in parts");
+        add_grid(list, tile, 2 * rows + RAGGED_N, columns - 8, (2 * stages + 1) * k + RAGGED_K,
+                 "tiles in parts");
+    }
+    if (tile->wide_n > 0) {
+        add(list, tile->m + RAGGED_M, workers / 2 * tile->wide_n, 2 * k + RAGGED_K,
+            "a wave of wide tiles");
+    }
+    add_grid(list, tile, (tile->group > 0 ? tile->group : 2) * rows + last_rows(rows),
+             columns + RAGGED_N, k - RAGGED_K, "a short last group");
+    add_grid(list, tile, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
+}
+
+/* "ping-pong's tiles in clusters of 2 x 1, in parts": what the kernel does that others don't. */
+static void describe(const step_tile *tile, char *text, size_t size) {
+    static const char *const PARTS[] = {"", ", in parts", ", gathered"};
+    char cluster[48] = "";
+    if (tile->above * tile->beside > 1) {
+        snprintf(cluster, sizeof cluster, " in clusters of %d x %d", tile->above, tile->beside);
+    }
+    snprintf(text, size, "%s%stiles%s%s", tile->ping_pong ? "ping-pong's " : "",
+             tile->swapped ? "swapped " : "", cluster, PARTS[tile->parts]);
+}
+
+/* The kernel that most can go wrong with. */
+static bool is_fullest(const step *step, int kernel) {
+    int best = -1, fullest = 0;
+    for (int i = 0; i < step->kernels; ++i) {
+        const step_tile tile = step->tile_of(i);
+        const int much =
+            tile.parts != STEP_WHOLE ? -1 : 2 * tile.ping_pong + (tile.above * tile.beside > 1);
+        fullest = much > best ? i : fullest;
+        best = much > best ? much : best;
+    }
+    return kernel == fullest;
+}
+
+/* Each kernel where its edges are clipped and a CTA has several tiles, or parts of them. */
+static void add_kernel(list *list, int kernel) {
+    const step *step = list->step;
+    const step_tile tile = step->tile_of(kernel);
+    const int above = at_least_one(tile.above), beside = at_least_one(tile.beside);
+    const int m = tile.m * above, n = tile.n * beside;
+    const int workers = list->sms / (above * beside);
+    const int odd = step->any_row ? ODD : 0;
+    char edge[EDGE_SIZE];
+    describe(&tile, edge, sizeof edge);
+    trial *added;
+    if (tile.parts == STEP_GATHERED) {
+        /* 12 k-tiles in three parts, which no tile's rows are a multiple of. */
+        added =
+            add(list, last_rows(m), n - 8 + odd, 3 * LEAST_SHARE * tile.k - RAGGED_K, "%s", edge);
+    } else if (tile.parts == STEP_CUT) {
+        /* A wave, and another one but for one tile: shares begin in one tile and end in the next.
+         */
+        const int k_tiles = pieces(LEAST_SHARE * workers, workers > 1 ? workers - 1 : 1);
+        added = add(list, last_rows(m), (2 * workers - 1) * n - 8 + odd,
+                    k_tiles * tile.k - RAGGED_K, "%s", edge);
+    } else {
+        const int tiles = tile.ping_pong ? 2 : 1;
+        added = add(list, tiles * m + last_rows(m), 2 * n + RAGGED_N,
+                    tile.stages * tile.k + RAGGED_K, "%s", edge);
+    }
+    options *o = &added->options;
+    problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
+    if (step->kernel_of(&shape) != kernel) { /* it cuts no tiles on so few multiprocessors */
+        --list->count;
+        return;
+    }
+    o->kernel = kernel + 1;
+    o->first_order = 1;                      /* the first is tried at other shapes */
+    o->random_orders = (kernel + 1) / 2 % 2; /* two processes take turns */
+    o->alone = kernel > 0;
+    if (is_fullest(step, kernel)) {
+        snprintf(added->edge, sizeof added->edge, "several tiles per CTA");
+    }
+    for (const trial *other = list->trials; other < added; ++other) {
+        if (strcmp(other->edge, added->edge) == 0) {
+            snprintf(added->edge, sizeof added->edge, "%.64s, %d x %d", edge, tile.m, tile.n);
         }
     }
-    /* Each kernel, and some twice: its tiles in two rows and columns at least, of k-tiles that are
-     * enough to be cut in parts. The operands are the same: one other product of them is enough. */
-    for (int kernel = 1; kernel <= step->kernels && kernel <= MOST_KERNELS; ++kernel) {
-        options *last = &trials[count++];
-        *last = trial(step, o, TILE + RAGGED_M, TILE + RAGGED_N, 8 * tile_k - RAGGED_K);
-        last->kernel = kernel;
-        last->first_order = 1;                /* the first is tried at the shapes above */
-        last->random_orders = kernel / 2 % 2; /* two processes take turns */
-        last->alone = kernel > 1;
+}
+
+/* A rung that chooses: at shapes where it does, then each kernel. */
+static void add_choices(list *list) {
+    add(list, 3, 1, 1, "a corner of a tile");
+    add(list, 5, 584, 584, "few rows");
+    if (list->step->any_row) {
+        add(list, 129, 203, 135, "rows that TMA does not take");
+        add(list, 60, 133, LONGEST_PART + 7, "a tile in parts");
     }
-    return count;
+    add(list, 296, 328, 136, "clipped edges");
+    for (int kernel = 0; kernel < list->step->kernels && kernel < MOST_KERNELS; ++kernel) {
+        add_kernel(list, kernel);
+    }
+}
+
+size_t machine_trials(const step *step, int sms, const options *options,
+                      trial trials[MOST_TRIALS]) {
+    list list = {.step = step, .options = options, .sms = sms, .trials = trials};
+    const step_tile *tile = step->tile.m > 0 ? &step->tile : &ANY_TILE;
+    if (arithmetic_of(step).moves) {
+        add_moves(&list, tile);
+    } else if (step->tile_of != NULL) {
+        add_choices(&list);
+    } else {
+        add_products(&list, tile);
+    }
+    return list.count;
 }

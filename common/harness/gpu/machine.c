@@ -124,7 +124,7 @@ void machine_watch_output(const void *d, size_t bytes) {
 }
 
 size_t machine_trials(const step *step, int sms, const options *options,
-                      struct options trials[MOST_TRIALS]) {
+                      trial trials[MOST_TRIALS]) {
     (void)step;
     (void)sms;
     (void)options;
