@@ -209,8 +209,8 @@ static int prepare(const problem *p, void **state) {
     const int narrow = ceil_div(tiles_m * ceil_div(p->n, NARROW), made->ctas) * NARROW;
     const int wide = ceil_div(tiles_m * ceil_div(p->n, WIDE), made->ctas) * WIDE;
     const int bn = wide <= narrow ? WIDE : NARROW;
-    made->kernel = wide <= narrow ? gemm<WIDE> : gemm<NARROW>;
-    made->smem = wide <= narrow ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
+    made->kernel = bn == WIDE ? gemm<WIDE> : gemm<NARROW>;
+    made->smem = bn == WIDE ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
     if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, bn, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, bn, UNSWIZZLED) ||

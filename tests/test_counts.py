@@ -1,0 +1,92 @@
+"""What the emulator counts: bank conflicts, as the rungs' headers say and as a GPU has counted, and
+all that is recorded of it, which the notes show."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tools import BUILD, ROOT, emulated
+
+from bench import record, results
+from notes.tools import tables
+
+RUNGS = list(emulated.rungs())
+# The ways of a rung's worst read and write: in a03 the eight rows of an ldmatrix begin in one bank; a
+# transpose has a column of 32 rows, unswizzled and swizzled. The others have no conflict.
+WAYS = {"a03": (8, 8), "t02": (1, 32), "t03": (1, 4), "t04": (1, 4)}
+COUNTER = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+TOLERANCE = 0.01  # a GPU counts some accesses that wait for others' data as well
+# And, as conflicts, that TMA uses the banks when a warp wants to: that much of all wavefronts may be.
+BESIDE_TMA = 0.15
+# What a GPU has counted: the rungs, the shape, and a tile of it.
+COUNTED = {"a03": ((4096, 4096, 4096), (256, 128, 64))}
+COUNTED |= dict.fromkeys(("t02", "t03", "t08"), ((8192, 8192), (64, 64)))
+RECORD = results.RESULTS / "emulator" / "counts.jsonl"
+
+
+def sites(folder, rung, *shape) -> list[dict]:
+    """The lines of source that read or write shared memory, as the rung's program counts them."""
+    path = folder / "run.json"
+    words = [word for pair in zip(("--m", "--n", "--k"), map(str, shape)) for word in pair]
+    outcome = emulated.run(BUILD / "emulated" / rung, [*words, "--policy", "eager", "--json", path])
+    assert not outcome.kind, outcome
+    return json.loads(path.read_text())["emulator"]["shared_memory_accesses"]
+
+
+def extra(found: list[dict]) -> int:
+    """The extra wavefronts of all accesses."""
+    return sum(site["extra_wavefronts"] for site in found)
+
+
+@pytest.mark.needs("emulated/{rung}")
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung[0] == "t" or "a03" <= rung < "b"])
+def test_bank_conflicts(rung, tmp_path):
+    """Every access of a line has the same ways."""
+    worst = {"read": 0, "write": 0}
+    for site in sites(tmp_path, rung, *((64, 96) if rung[0] == "t" else (256, 256, 128))):
+        worst[site["access"]] = max(worst[site["access"]], site["worst_ways"])
+        needed = site["wavefronts"] - site["extra_wavefronts"]
+        assert site["wavefronts"] == site["worst_ways"] * needed, site
+    assert tuple(worst.values()) == WAYS.get(rung, (1, 1))
+
+
+@pytest.mark.needs("emulated/{rung}")
+@pytest.mark.parametrize("rung", COUNTED)
+def test_as_a_gpu_counted(rung, tmp_path):
+    """What the emulator counts in a tile or two, against what a GPU counted in many."""
+    shape, tile = COUNTED[rung]
+    run = tables.Library().choose([rung], shape, "counters", track=rung[0], kind=lambda run: True)
+    counters = run.first(rung)["counters"]
+    m, n, *k = (whole // part for whole, part in zip(shape, tile))
+    expected = one = extra(sites(tmp_path, rung, *tile))
+    for k_tiles in k:  # each but the first adds the same
+        expected += (k_tiles - 1) * (extra(sites(tmp_path, rung, *tile[:2], 2 * tile[2])) - one)
+    expected *= m * n
+    most = TOLERANCE * expected if k else BESIDE_TMA * counters[WAVEFRONTS]
+    assert -TOLERANCE * expected <= counters[COUNTER] - expected <= most
+
+
+def counts_of(path) -> dict[tuple[str, str], str]:
+    """{(rung, count): number in six digits}, with all that bank conflicts cost."""
+    found = {}
+    for run in results.load(path):
+        for name in run.measured:
+            told = run.first(name)["emulator"]
+            counts = {**told["counts"], "extra": extra(told["shared_memory_accesses"])}
+            found.update({(name, key): f"{value:.6g}" for key, value in counts.items()})
+    return found
+
+
+@pytest.mark.needs(*(f"emulated/{rung}" for rung in RUNGS))
+@pytest.mark.seconds(20)
+def test_counts_as_recorded(tmp_path):
+    (run,) = record.chosen("counts")
+    out = tmp_path / "counts.jsonl"
+    subprocess.run([*run.command()[:-2], "--out", out], cwd=ROOT, check=True)
+    counted = counts_of(out)
+    assert {name for name, _ in counted} == {*RUNGS}
+    assert counted == counts_of(RECORD)

@@ -1,0 +1,94 @@
+"""Every rung on the emulator: right, and without a report, in every order that is legal.
+
+A default run, as `make step` makes it, tries all edges of a rung (--trials) in several orders. What
+follows are orders, inputs and cards that it leaves out. SEEDS=200 tries that many random orders of
+each rung.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from tools import BUILD, emulated
+
+from exercises.planted_bugs import SEVERAL_TILES, source_of
+
+SEEDS = int(os.environ.get("SEEDS", "10"))
+RUNGS = list(emulated.rungs())
+CHOOSING = [rung for rung in RUNGS if ".tile_of = " in source_of(rung)]
+ADDMM = [rung for rung in RUNGS if ".computes = ADDMM" in source_of(rung)]
+# What an addmm leaves out, copies and barriers with it, if a scalar is 0.
+SCALARS = ("--beta 0", "--alpha 0", "--alpha 0 --beta 0")
+# Of the cards that run a track, one with the least shared memory: a CTA has 99 KB, an SM 100.
+SMALLEST = {"a": "8.6", "t": "12.0"}
+# At these v18's model chooses kernel 1, 2 ...: by so much that its constants may move by a fifth.
+CHOSEN_AT = ((424, 776, 312), (152, 808, 312), (272, 776, 568), (272, 584, 440), (536, 40, 568))
+
+pytestmark = [pytest.mark.needs("emulated/{rung}"), pytest.mark.cached]
+
+
+def check(rung: str, runs: list[list[str]], card: str = "") -> None:
+    """All of the runs end well. Of those that don't: the words that repeat them, and why."""
+    program = BUILD / "emulated" / rung
+    wrong = [
+        f"{f'EMULATOR_CAPABILITY={card} ' if card else ''}{program} {' '.join(words)}: {outcome}"
+        for words in runs
+        if (outcome := emulated.run(program, words, card)).kind
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def edges(rung: str) -> dict[str, list[str]]:
+    return emulated.trials(BUILD / "emulated" / rung)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_default_run(rung):
+    check(rung, [[]])
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_random_orders(rung):
+    """A seed chooses the order; the rung's edges take turns."""
+    tried = list(edges(rung).values())
+    orders = [["--policy", "random", "--seed", str(seed)] for seed in range(1, SEEDS + 1)]
+    check(rung, [tried[i % len(tried)] + order for i, order in enumerate(orders)])
+
+
+@pytest.mark.parametrize("rung", CHOOSING)
+def test_kernels_when_all_is_early(rung):
+    """A default run leaves this order out for single kernels."""
+    check(rung, [[*words, "--policy", "eager"] for words in edges(rung).values()])
+
+
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung[0] != "t"])
+def test_same_bits_in_every_order(rung):
+    """Sums of integers are exact in any order; of other inputs a program compares the bits."""
+    check(rung, [[*edges(rung)[SEVERAL_TILES], "--inputs", "normal", "--policy", "all"]])
+
+
+@pytest.mark.parametrize("scalars", SCALARS)
+@pytest.mark.parametrize("rung", ADDMM)
+def test_scalars(rung, scalars):
+    check(rung, [[*edges(rung)[SEVERAL_TILES], *scalars.split()]])
+
+
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung[0] in SMALLEST])
+def test_smallest_card(rung):
+    check(rung, [[]], SMALLEST[rung[0]])
+
+
+@pytest.mark.parametrize(
+    ("rung", "kernel", "shape"),
+    [("v18", number, shape) for number, shape in enumerate(CHOSEN_AT, 1)],
+)
+def test_chosen_kernel(rung, kernel, shape):
+    m, n, k = shape
+    words = f"--m {m} --n {n} --k {k} --explain"
+    why = subprocess.run(
+        [BUILD / "emulated" / rung, *words.split()], check=False, stdout=subprocess.PIPE, text=True
+    )
+    assert f"* kernel {kernel}," in why.stdout
