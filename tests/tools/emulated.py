@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
-from exercises.planted_bugs import KINDS, SEVERAL_TILES, source_of  # noqa: F401 (found here)
+from planted.plant import KINDS, SEVERAL_TILES, source_of  # noqa: F401 (found here)
 
 FIXED_POLICIES = ("eager", "lazy")
 NOTHING = ""  # what a run finds that ends well
@@ -325,3 +325,10 @@ def run(program: Path, words: Sequence[object], card: str = "") -> Outcome:
         return outcome_of(subprocess.run(command, check=False, **how))
     except subprocess.TimeoutExpired:
         return Outcome(f"no end after {LIMIT} s")
+
+
+def trials(program: Path, *words: str) -> dict[str, list[str]]:
+    """The shapes at the rung's edges, by their names, as options."""
+    command = [program, *words, "--trials"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {name: options.split() for name, options in (line.split("\t") for line in said.splitlines())}
