@@ -75,7 +75,7 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,$(wildca
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step trace diff standalone sass resources sanitize exercise try hint solution
 VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulate emulated \
-    variants rivals plots notes book test format clean new
+    variants rivals plots notes book test check format clean new
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -132,7 +132,8 @@ include make/rungs.mk make/emulator.mk make/exercises.mk make/tests.mk make/link
 
 # ---------------------------------------------------------------- verbs
 
-.PHONY: $(VERBS) rungs probes choices test-programs by-nvcc
+nothing: ;
+.PHONY: $(VERBS) nothing rungs probes choices test-programs by-nvcc
 
 help:
 	@printf '%s\n' \
@@ -263,11 +264,19 @@ notes:
 book: $(BUILD)/venv/book.stamp
 	@$(BUILD)/venv/bin/python -m book.make_book --out $(BUILD)/book $(ARGS)
 
-# The tests run even if a program does not build: run.sh counts it as failed.
-test:
-	+@$(MAKE) --no-print-directory -k $(parallel) test-programs || \
-	    echo 'make: not everything was built; the tests below name what is missing' >&2
-	@bash tests/run.sh $(ARGS)
+# pytest says what the chosen tests need, make builds it, pytest runs them: even if something does not
+# build, whose test then fails. Without PyPI Debian's python3-pytest does.
+WORDS = $(if $(ARGS),$(if $(findstring ::,$(ARGS)),$(ARGS),--words=$(call quoted,$(ARGS))))
+test check:
+	+@$(MAKE) --no-print-directory -s $(BUILD)/venv/tests.stamp || $(PYTHON) -c 'import pytest' || { \
+	    echo 'pytest is missing: install python3-pytest and python3-pytest-xdist' >&2; exit 1; }
+	+@mkdir -p $(BUILD)/tests; \
+	python=$(PYTHON); [ ! -e $(BUILD)/venv/tests.stamp ] || python=$(BUILD)/venv/bin/python; \
+	pytest=("$$python" -m pytest $(if $(filter check,$@),--check) $(WORDS)); \
+	"$${pytest[@]}" --needs=$(BUILD)/tests/needs || exit; \
+	$(MAKE) --no-print-directory -k $(parallel) $$(<$(BUILD)/tests/needs) nothing || \
+	    echo 'make: not everything was built; the tests below name what is missing' >&2; \
+	"$${pytest[@]}" $$("$$python" -c 'import xdist' 2>/dev/null && echo --numprocesses=auto)
 
 sass: $(BUILD)/steps/$(RUNG).o
 	@$(CUOBJDUMP) -sass $(ARGS) $< | c++filt

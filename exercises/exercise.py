@@ -18,7 +18,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from exercises.planted_bugs import Pair, read_bugs
+from planted.plant import Pair, read_bugs
 from exercises.table import EXERCISES, Fill, Find, Predict
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,7 +14,7 @@ import pytest
 
 from tools import BUILD, emulated
 
-from exercises.planted_bugs import SEVERAL_TILES, source_of
+from planted.plant import SEVERAL_TILES, source_of
 
 SEEDS = int(os.environ.get("SEEDS", "10"))
 RUNGS = list(emulated.rungs())

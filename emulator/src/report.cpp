@@ -29,6 +29,7 @@ namespace emulator {
 namespace {
 
 const char *report_prefix = "emulator";
+std::string report_options;
 
 const char *word_for(Mistake mistake) {
     static constexpr const char *WORDS[] = {"deadlock", "hazard", "race",
@@ -128,7 +129,7 @@ void warn(Mistake mistake, const std::string &what, const std::vector<Note> &not
     report += format("  under the policy %s", policy().name);
     if (policy().random)
         report += format(" with seed %llu", static_cast<unsigned long long>(policy().seed));
-    report += "\n";
+    report += report_options.empty() ? "\n" : ", at " + report_options + "\n";
     print(report);
 }
 
@@ -294,3 +295,5 @@ void report_faults() {
 } // namespace emulator
 
 void emulator_report_prefix(const char *prefix) { emulator::report_prefix = prefix; }
+
+void emulator_report_options(const char *options) { emulator::report_options = options; }

@@ -6,7 +6,6 @@ runs of a table are {(shape, GPU): run}, at each shape the home GPU first.
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import product
 from pathlib import Path
@@ -18,6 +17,7 @@ from bench.energy import budget
 from bench.record import RUNS
 from bench.results import CONTENDERS, EARLY, HOME, NAME, is_rival, short_name, slug
 from notes.tools.figures import DASH, called, configurations, figure_of, markdown, texts, write_as
+from planted import plant
 
 ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it
 CUBE = (results.SIZE,) * 3
@@ -476,17 +476,17 @@ def worst(runs, name):
 
 # --- other tables ---------------------------------------------------------------------------
 
-REPORTS = results.ROOT / "planted" / "reports"
 DISAGREEMENT = "largest disagreement: "  # the line of the report from which on it is quoted
 
 
 def hazard(_library, rung, name):
     """A planted bug: what is wrong, the change, who found what, and one report."""
-    found = {path.stem: path for path in REPORTS.glob("*.json")}
-    bugs = json.loads(found[rung].read_text(encoding="utf-8"))["bugs"] if rung in found else {}
-    if name not in bugs:
-        raise ValueError(f"there are reports of {', '.join(bugs or found)}")
-    bug = bugs[name]
+    bugs = {(row["rung"], row["bug"]): row for row in plant.read_reports()}
+    if (rung, name) not in bugs:
+        raise ValueError(
+            "write its report: python3 -m planted.plant reports, after make test FULL=1"
+        )
+    bug = bugs[rung, name]
     by_kind = nested(
         (kind or "nothing", who) for who, kind in bug["found"].items() if kind is not None
     )

@@ -1,5 +1,4 @@
-"""What the tests share. Importing it makes bench, notes, plots, book and standalone importable, here
-and in the programs that a test starts, so that a test also runs by itself: python3 tests/results.py."""
+"""What the tests share."""
 
 from __future__ import annotations
 
@@ -10,22 +9,10 @@ import sys
 from functools import cache
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-
-from emulator.tests.tools import (  # noqa: F401
-    BUILD,
-    JOBS,
-    ROOT,
-    case,
-    exit_status,
-    in_parallel,
-    skip,
-)
-
-TESTS = ROOT / "tests"
-os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))
-
-FULL = os.environ.get("FULL") == "1"  # all runs; CI's
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+FULL = os.environ.get("FULL") == "1"  # everything, as CI runs it
+GPU = any(path.exists() for path in (*Path("/dev").glob("nvidia[0-9]*"), Path("/dev/dxg")))
 
 
 def tool(name: str) -> str | None:
@@ -34,13 +21,47 @@ def tool(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=f"{toolkit}/bin")
 
 
+NVCC = tool("nvcc")
+
+
+@cache
+def git(*words: str) -> list[str]:
+    """The lines that git prints; none if this is no clone."""
+    command = ["git", "-C", str(ROOT), *words]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended.stdout.splitlines() if ended.returncode == 0 else []
+
+
+@cache
+def touched_files() -> list[str]:
+    """What differs from the commit where the branch left origin's, or from HEAD without an origin."""
+    base = git("merge-base", "HEAD", "origin/HEAD") or ["HEAD"]
+    return [*git("diff", "--name-only", *base), *git("ls-files", "-o", "--exclude-standard")]
+
+
+def touched() -> set[str]:
+    """The names of touched files without their ends: of a rung its number alone."""
+    return {
+        Path(name).stem.partition("_")[0] if name.startswith("steps/") else Path(name).stem
+        for name in touched_files()
+    }
+
+
+# What the scripts need that are not yet pytest's.
+sys.path.append(str(ROOT))
+
+from emulator.tests.tools import JOBS, case, exit_status, in_parallel, skip  # noqa: E402, F401
+
+TESTS = ROOT / "tests"
+os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))
+
+
 def have_nvcc() -> bool:
-    return tool("nvcc") is not None
+    return NVCC is not None
 
 
 @cache
 def by_nvcc() -> list[str]:
-    """The programs that nvcc has to have built here: make/tests.mk."""
     command = ["make", "-s", "by-nvcc"]
     made = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return made.stdout.split()

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tools import ROOT
 
-from exercises.planted_bugs import KINDS
+from planted.plant import KINDS, SEVERAL_TILES, source_of  # noqa: F401 (found here)
 
+FIXED_POLICIES = ("eager", "lazy")
 NOTHING = ""  # what a run finds that ends well
 LIMIT = 120  # seconds for one run
 

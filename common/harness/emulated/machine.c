@@ -77,6 +77,19 @@ size_t machine_orders(const options *options) {
     return options->policy == NULL ? all - (size_t)options->first_order : 1;
 }
 
+/* A report names the options that make its run again. */
+static void tell_options(const options *o) {
+    char text[128], k[24] = "", kernel[24] = "";
+    if (o->k > 0) {
+        snprintf(k, sizeof k, " --k %d", o->k);
+    }
+    if (o->kernel > 0) {
+        snprintf(kernel, sizeof kernel, " --kernel %d", o->kernel);
+    }
+    snprintf(text, sizeof text, "--m %d --n %d%s%s", o->m, o->n, k, kernel);
+    emulator_report_options(text);
+}
+
 /* Of all, the random ones come last. */
 const char *machine_choose_order(const options *options, size_t order) {
     static const char RANDOM[] = "random";
@@ -88,6 +101,7 @@ const char *machine_choose_order(const options *options, size_t order) {
                        : number < fixed        ? emulator_policies()[number]
                                                : RANDOM;
     emulator_choose_policy(name, seed);
+    tell_options(options);
     multiply_adds_of_launch = (double)options->m * (double)options->n * (double)options->k;
     progress_begin(&line, "emulating");
     emulator_on_progress(show);

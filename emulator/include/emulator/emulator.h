@@ -23,6 +23,10 @@ bool emulator_choose_policy(const char *name, uint64_t seed);
 /* What the reports' first line starts with: the rung's name. The string must outlive the runs. */
 void emulator_report_prefix(const char *prefix);
 
+/* What a report's last line says beside the policy: the options that make the run again, "--m 256".
+ * Copied. */
+void emulator_report_options(const char *options);
+
 /* From now on a launch that writes an element of [begin, begin + bytes) twice is a mistake. */
 void emulator_watch_output(const void *begin, size_t bytes);
 

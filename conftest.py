@@ -1,0 +1,360 @@
+"""How pytest runs the project's tests, with what pytest lacks.
+
+Programs in C, C++ and CUDA are collected by their sources: each prints a line a case, `ok - NAME`,
+`not ok - NAME: why` or `skip - NAME: why`, and exits with 0, with 1 if a case failed, or with 77 if it
+could run none. Their cases are counted, in the closing line as well.
+
+Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
+parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
+it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, where
+nothing is known of a run before; cached, that its verdict depends on nothing but its own source,
+its parameters and what it needs: a pass is remembered, and FULL=1 forgets it.
+
+Without FULL=1 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as
+in CI, what is skipped has failed, unless it needs a GPU, or nvcc where there is none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools import BUILD, FULL, GPU, NVCC, ROOT, touched
+
+STATE = BUILD / "tests"
+SECONDS = STATE / "seconds.json"  # how long each test took when it ran last
+VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered, with what it counts
+STRICT = os.environ.get("STRICT") == "1"
+LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
+NOT_RUN = 77  # the exit status of a program that can run no case here
+MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
+MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|nvcc") + r")\b")
+# Folders of programs: what make calls each one below build/, and its marks.
+PROGRAMS = {
+    "tests/unit": (("", "check"),),
+    "tests/unit-gpu": (("", "nvcc"),),
+    "tests/gpu": (("", "nvcc gpu alone"),),
+    "tests/device": (("-emulated", "cached"), ("-gpu", "nvcc gpu")),
+    "emulator/tests": (("", "check"),),
+}
+# Neither another policy or card, nor what make exports, may reach the programs. Tests of the host
+# side give the same answer whether or not there is a GPU. The driver maps memory where the address
+# sanitizer keeps a gap; 99 sets its exit status apart.
+for name in [*os.environ]:
+    if re.match(r"EMULATOR_|MAKE|MFLAGS$|(N|V|ARGS|EMULATE|TRACK|SIZES|PROTOCOL)$", name):
+        del os.environ[name]
+os.environ.update(LC_ALL="C", ASAN_OPTIONS="protect_shadow_gap=0:exitcode=99")
+os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
+
+
+# ---------------------------------------------------------------- programs
+
+
+def pytest_collect_file(file_path, parent):
+    folder = str(file_path.parent.relative_to(ROOT))
+    if folder in PROGRAMS and re.match(r"test_\w+\.(c|cpp|cu)$", file_path.name):
+        return Source.from_parent(parent, path=file_path)
+    return None
+
+
+class Source(pytest.File):
+    def collect(self):
+        folder = str(self.path.parent.relative_to(ROOT))
+        for suffix, marks in PROGRAMS[folder]:
+            if self.path.suffix != ".cu" and suffix:
+                suffix, marks = "", "check"  # C++ that knows of no machine
+            item = Program.from_parent(self, name=f"{self.path.stem}{suffix}")
+            item.add_marker(pytest.mark.needs(f"{folder}/{item.name}"))
+            for mark in marks.split():
+                item.add_marker(mark)
+            yield item
+            if self.path.suffix != ".cu":
+                return
+
+
+class Failed(Exception):
+    """What a program printed that failed."""
+
+
+class Program(pytest.Item):
+    def runtest(self):
+        environment = dict(os.environ)
+        if not self.get_closest_marker("gpu"):
+            environment["CUDA_VISIBLE_DEVICES"] = "-1"
+        ended = subprocess.run(
+            [BUILD / target for target in targets_of(self)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        found = re.findall(r"^(ok|not ok|skip) - (.*)$", ended.stdout, re.MULTILINE)
+        counts = [sum(kind == one for kind, _ in found) for one in ("ok", "not ok", "skip")]
+        said = "\n".join(
+            line for line in ended.stdout.splitlines() if not re.match("ok - |skip - ", line)
+        )
+        wrong = [f"skipped: {name}" for kind, name in found if kind == "skip" and refused(name)]
+        if ended.returncode == NOT_RUN and not counts[0] and not counts[1]:
+            pytest.skip(found[0][1] if found else said.strip() or "it says not why")
+        if ended.returncode or counts[1] or not counts[0] or wrong:
+            ends = [said, *wrong, f"{counts[0]} cases ok, exit status {ended.returncode}"]
+            raise Failed("\n".join(ends))
+        self.user_properties.append(("cases", counts))
+
+    def repr_failure(self, excinfo, style=None):
+        if excinfo.errisinstance(Failed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self):
+        return self.path, 0, self.name
+
+
+# ---------------------------------------------------------------- what a test needs, and its verdict
+
+
+def targets_of(item) -> list[str]:
+    """What make has to build for it, below build/."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return [
+        target.format(**parameters) for mark in item.iter_markers("needs") for target in mark.args
+    ]
+
+
+def lacks(item) -> str:
+    """What this machine lacks for it."""
+    if item.get_closest_marker("gpu") and not GPU:
+        return "needs a GPU"
+    return "needs nvcc" if item.get_closest_marker("nvcc") and not NVCC else ""
+
+
+def refused(why: str) -> bool:
+    return STRICT and not MAY_LACK.search(why)
+
+
+@cache
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "missing"
+
+
+def verdict_of(item) -> Path | None:
+    """The file that says that it passed with these objects. A program itself has the commit in it."""
+    if FULL or not item.get_closest_marker("cached"):
+        return None
+    paths = [item.path, *sorted((ROOT / "tests/tools").glob("*.py"))]
+    for target in targets_of(item):
+        made = BUILD / target
+        paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)
+    paths += [BUILD / "emulated/harness/libharness.a", BUILD / "emulator/libemulator.a"]
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    key = [item.nodeid, repr(parameters), *map(digest, paths)]
+    return VERDICTS / hashlib.sha256("\n".join(key).encode()).hexdigest()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """The lock that keeps what times alone, and another one for the GPU."""
+    STATE.mkdir(parents=True, exist_ok=True)
+    with open(STATE / "running.lock", "w") as running, open(STATE / "gpu.lock", "w") as gpu:
+        alone = item.get_closest_marker("alone")
+        fcntl.flock(running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        if item.get_closest_marker("gpu") and GPU:
+            fcntl.flock(gpu, fcntl.LOCK_EX)
+        yield
+
+
+def end_late(*_):
+    raise TimeoutError(f"no end after {LIMIT} s")
+
+
+def pytest_runtest_setup(item):
+    if lacks(item):
+        pytest.skip(lacks(item))
+    missing = [target for target in targets_of(item) if not (BUILD / target).exists()]
+    assert not missing, f"make did not build {', '.join(missing)}: it says why"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    verdict = verdict_of(item)
+    if verdict and verdict.exists():
+        item.user_properties += [("known", 1), *json.loads(verdict.read_text())]
+        item.runtest = lambda: None
+    signal.signal(signal.SIGALRM, end_late)
+    signal.alarm(LIMIT)
+    outcome = yield
+    signal.alarm(0)
+    if verdict and not outcome.excinfo:
+        VERDICTS.mkdir(exist_ok=True)
+        verdict.write_text(json.dumps([one for one in item.user_properties if one[0] != "known"]))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """Under STRICT=1 a skip is a failure."""
+    report = (yield).get_result()
+    if report.skipped and refused(report.longrepr[2] if report.longrepr else ""):
+        report.outcome, report.longrepr = "failed", f"under STRICT=1: {report.longrepr[2]}"
+
+
+# ---------------------------------------------------------------- which tests, and in which order
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--words", default="", help="only tests with one of these words in their names"
+    )
+    parser.addoption("--check", action="store_true", help="what was touched, and what is quick")
+    parser.addoption(
+        "--needs", metavar="FILE", help="write what make has to build for them; run none"
+    )
+
+
+def pytest_configure(config):
+    for mark in MARKS:
+        config.addinivalue_line("markers", f"{mark}: see conftest.py")
+    if hasattr(config.option, "maxschedchunk"):
+        config.option.maxschedchunk = 1  # else the slowest go to one worker
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(config))
+
+
+def is_chosen(item, config) -> bool:
+    words = config.getoption("words").split()
+    if item.get_closest_marker("full") and not FULL:
+        return False
+    if config.getoption("check") and not item.get_closest_marker("check"):
+        return any(re.search(rf"\b{word}\b", item.nodeid) for word in touched())
+    return not words or any(word in item.nodeid for word in words)
+
+
+def estimate(item, before: dict[str, float]) -> float:
+    mark = item.get_closest_marker("seconds")
+    return before.get(item.nodeid, float(mark.args[0]) if mark else 0.1)
+
+
+def seconds_before() -> dict[str, float]:
+    return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+
+
+def pytest_collection_modifyitems(config, items):
+    chosen = [item for item in items if is_chosen(item, config)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    before = seconds_before()
+    chosen.sort(key=lambda item: -estimate(item, before))
+    chosen.sort(key=lambda item: item.get_closest_marker("alone") is not None)
+    items[:] = chosen
+    if config.getoption("needs"):
+        needed = {target for item in items if not lacks(item) for target in targets_of(item)}
+        lines = [f"{BUILD.relative_to(ROOT)}/{target}\n" for target in sorted(needed)]
+        Path(config.getoption("needs")).write_text("".join(lines))
+        items.clear()
+
+
+def pytest_sessionfinish(session):
+    if session.config.getoption("needs"):
+        session.exitstatus = 0  # though no test ran
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+def pytest_report_teststatus(report):
+    return report.outcome, "", ""  # Progress says it
+
+
+class Progress:
+    """What failed, at once; how far it is; and the closing line."""
+
+    def __init__(self, config):
+        self.config, self.before = config, seconds_before()
+        self.seconds: dict[str, float] = {}
+        self.ids: list[str] = []
+        self.ended: set[str] = set()
+        self.began = self.told = time.monotonic()
+        self.counts, self.known = [0, 0, 0], 0
+
+    @property
+    def screen(self):
+        """What pytest writes with, past its capture."""
+        return self.config.pluginmanager.getplugin("terminalreporter")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids):
+        self.ids = ids
+
+    def pytest_collection_finish(self, session):
+        self.ids = self.ids or [item.nodeid for item in session.items]
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.counts[1] += 1
+            self.show(report)
+
+    def pytest_runtest_logreport(self, report):
+        spent = self.seconds.get(report.nodeid, 0)
+        self.seconds[report.nodeid] = round(spent + report.duration, 2)
+        properties = dict(report.user_properties)
+        if report.failed:
+            self.counts[1] += 1
+            self.show(report)
+        elif report.skipped:
+            self.counts[2] += 1
+        elif report.when == "call":
+            self.known += properties.get("known", 0)
+            cases = properties.get("cases", [1, 0, 0])
+            self.counts = [sum(both) for both in zip(self.counts, cases)]
+        if report.when == "teardown":
+            self.ended.add(report.nodeid)
+            self.tell()
+
+    def show(self, report):
+        variables = [f"{name}=1" for name in ("FULL", "STRICT") if os.environ.get(name) == "1"]
+        command = [*variables, sys.executable, "-m", "pytest", report.nodeid]
+        text = f"FAILED {report.nodeid}\n{report.longreprtext}\n{report.capstdout[-4000:]}"
+        self.screen.ensure_newline()
+        self.screen.write_line(f"{text.rstrip()}\nagain: {shlex.join(command)}\n")
+
+    def tell(self):
+        """A line that a terminal overwrites; in a log, one a minute."""
+        now = time.monotonic()
+        if now - self.told < (0.2 if self.screen.isatty else 60):
+            return
+        self.told = now
+        share = sum(map(self.expected, self.ended)) / sum(map(self.expected, self.ids))
+        left = (now - self.began) * (1 / share - 1)
+        line = f"{len(self.ended)} of {len(self.ids)} tests, {left / 60:.1f} min left"
+        if self.screen.isatty:
+            self.screen.rewrite(line, erase=True)
+        else:
+            self.screen.write_line(line)
+
+    def expected(self, name: str) -> float:
+        return self.before.get(name, 0.2)
+
+    def pytest_unconfigure(self):
+        if self.config.getoption("needs") or self.config.option.collectonly:
+            return
+        SECONDS.write_text(json.dumps({**self.before, **self.seconds}, indent=0, sort_keys=True))
+        slowest = sorted(self.seconds.items(), key=lambda one: -one[1])[:5]
+        known = f"; {self.known} known from before" if self.known else ""
+        print(f"slowest: {', '.join(f'{name} {took:.0f} s' for name, took in slowest)}{known}")
+        line = "{} passed, {} failed, {} skipped".format(*self.counts)
+        (STATE / "summary").write_text(f"{line}\n")
+        print(line, flush=True)

@@ -1,0 +1,85 @@
+"""The mistakes of planted/bugs.txt, planted in copies of the rungs: the emulator finds them all.
+
+The run of a user, `make step`, has to find each, unless bugs.txt says why not: then each of some
+random seeds has to, at the shape that it names. What is harmless must stay quiet.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import BUILD, FULL, ROOT
+from tools.emulated import FIXED_POLICIES, NOTHING, run, trials
+
+from planted import plant
+
+SEEDS = range(1, 9)
+PAIRS = plant.chosen(FULL)
+PROGRAMS = plant.write_programs(PAIRS)
+QUOTED = plant.quoted()
+RECORDED = {(row["rung"], row["bug"]): row for row in plant.read_reports()}
+needs = pytest.mark.needs("emulated/planted/{program}")
+
+
+def each(pairs):
+    rows = [pytest.param(PROGRAMS[pair.name], pair, id=pair.name) for pair in pairs]
+    return pytest.mark.parametrize(("program", "pair"), rows)
+
+
+def at_its_edge(program, pair, *policy):
+    """A run at the one shape that bugs.txt names, or at several tiles for each CTA."""
+    path = BUILD / "emulated/planted" / program
+    shape = trials(path, pair.name)[pair.bug.edge]
+    return run(path, [pair.name, *shape, *policy], pair.bug.card)
+
+
+@each(PAIRS)
+@needs
+@pytest.mark.cached
+def test_bug(program, pair):
+    bug = pair.bug
+    outcome = run(BUILD / "emulated/planted" / program, [pair.name], bug.card)
+    plant.say("found", pair, plant.found_row(pair, outcome.kind, outcome.text))
+    assert outcome.kind in (NOTHING, *bug.kinds), outcome.text
+    if bug.harmless:
+        assert outcome.kind == NOTHING
+    elif outcome.kind == NOTHING:
+        assert bug.not_by_default, "the default run does not find it, and bugs.txt does not say why"
+        runs = [at_its_edge(program, pair, "--policy", "random", "--seed", str(s)) for s in SEEDS]
+        kinds = [one.kind for one in runs]
+        assert (any if bug.some_seeds else all)(kind in bug.kinds for kind in kinds), kinds
+
+
+@each(pair for pair in PAIRS if (pair.rung, pair.bug.name) in QUOTED)
+@needs
+@pytest.mark.cached
+def test_report(program, pair):
+    """What pages quote is what is said now."""
+    runs = {how: at_its_edge(program, pair, "--policy", how) for how in FIXED_POLICIES}
+    found = {how: outcome.kind for how, outcome in runs.items()}
+    row = plant.report_row(pair, found, {how: one.text for how, one in runs.items()})
+    plant.say("reports", pair, row)
+    recorded = RECORDED.get((pair.rung, pair.bug.name))
+    assert row == recorded, "if it should: python3 -m planted.plant reports"
+
+
+@pytest.mark.check
+def test_only_what_pages_quote_is_recorded():
+    assert set(RECORDED) == QUOTED == QUOTED & {(pair.rung, pair.bug.name) for pair in PAIRS}
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("rung", sorted(path.name[:3] for path in (ROOT / "steps").glob("*.cu")))
+def test_every_synchronising_line_has_a_bug(rung):
+    calls = plant.synchronising_calls(plant.source_of(rung))
+    bugs = [bug for bug in plant.read_bugs() if rung in bug.changes]
+    touched = {line for bug in bugs for line in plant.Pair(rung, bug).gone}
+    bare = [f"line {n} ({', '.join(calls[n])})" for n in calls if n not in touched]
+    assert not bare, f"no bug in planted/bugs.txt changes {'; '.join(bare)}"
+
+
+@pytest.mark.check
+def test_found_names_every_bug():
+    rows = [line.split("\t") for line in plant.FOUND.read_text().splitlines()[1:]]
+    missing = {bug.name for bug in plant.read_bugs()} - {row[0] for row in rows}
+    assert not missing, "make test FULL=1 writes planted/found.tsv"
