@@ -10,7 +10,8 @@ static const step_tile ANY_TILE = {.m = 64, .n = 64, .k = 64};
 
 /* Past the last whole tile. With odd numbers of 8 elements, rows are multiples of 16 bytes alone.
  */
-enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8, ODD = 3 };
+enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8 };
+enum { ODD = 3, HALF_ROW = 4 }; /* columns more than a multiple of 8: D's rows begin anywhere */
 /* The longest rows whose padding v21's warps share without going around: 16 parts of 256. */
 enum { LONGEST_PART = 4096 };
 enum { LEAST_SHARE = 4 }; /* k-tiles that a part of a tile has at least */
@@ -94,8 +95,8 @@ static void add_products(list *list, const step_tile *tile) {
                  "clipped edges");
     }
     if (tile->parts == STEP_CUT) {
-        add_grid(list, tile, rows, columns, step->any_row ? LONGEST_PART + 7 : 3 * workers * k,
-                 "a tile in parts");
+        add_grid(list, tile, rows - (step->any_row ? HALF_ROW : 0), columns,
+                 step->any_row ? LONGEST_PART + 7 : 3 * workers * k, "a tile in parts");
         add_grid(list, tile, 2 * rows + RAGGED_N, columns - 8, (2 * stages + 1) * k + RAGGED_K,
                  "tiles in parts");
     }
@@ -108,15 +109,15 @@ static void add_products(list *list, const step_tile *tile) {
     add_grid(list, tile, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
 }
 
-/* "ping-pong's tiles in clusters of 2 x 1, in parts": what the kernel does that others don't. */
+/* What the kernel does that others don't: "ping-pong's tiles in parts, clusters of 2 x 1". */
 static void describe(const step_tile *tile, char *text, size_t size) {
-    static const char *const PARTS[] = {"", ", in parts", ", gathered"};
+    static const char *const TILES[] = {"whole tiles", "tiles in parts", "gathered tiles"};
     char cluster[48] = "";
     if (tile->above * tile->beside > 1) {
-        snprintf(cluster, sizeof cluster, " in clusters of %d x %d", tile->above, tile->beside);
+        snprintf(cluster, sizeof cluster, ", clusters of %d x %d", tile->above, tile->beside);
     }
-    snprintf(text, size, "%s%stiles%s%s", tile->ping_pong ? "ping-pong's " : "",
-             tile->swapped ? "swapped " : "", cluster, PARTS[tile->parts]);
+    snprintf(text, size, "%s%s%s%s", tile->ping_pong ? "ping-pong's " : "",
+             tile->swapped ? "swapped " : "", TILES[tile->parts], cluster);
 }
 
 /* The kernel that most can go wrong with. */
@@ -139,25 +140,33 @@ static void add_kernel(list *list, int kernel) {
     const int above = at_least_one(tile.above), beside = at_least_one(tile.beside);
     const int m = tile.m * above, n = tile.n * beside;
     const int workers = list->sms / (above * beside);
-    const int odd = step->any_row ? ODD : 0;
+    int rows = last_rows(m), columns = n - 8, k_tiles;
     char edge[EDGE_SIZE];
     describe(&tile, edge, sizeof edge);
-    trial *added;
-    if (tile.parts == STEP_GATHERED) {
-        /* 12 k-tiles in three parts, which no tile's rows are a multiple of. */
-        added =
-            add(list, last_rows(m), n - 8 + odd, 3 * LEAST_SHARE * tile.k - RAGGED_K, "%s", edge);
-    } else if (tile.parts == STEP_CUT) {
+    if (tile.parts == STEP_WHOLE) {
+        /* In a ping-pong a consumer skips more than one round of the ring. */
+        k_tiles = (tile.ping_pong ? 2 : 1) * tile.stages + 1;
+        rows += m;
+        columns = (tile.ping_pong ? workers : 2) * n + RAGGED_N;
+    } else if (tile.parts == STEP_GATHERED) {
+        k_tiles = 3 * LEAST_SHARE; /* three parts: no tile's rows are a multiple of that */
+    } else if (tile.ping_pong || workers < 3) {
         /* A wave, and another one but for one tile: shares begin in one tile and end in the next.
-         */
-        const int k_tiles = pieces(LEAST_SHARE * workers, workers > 1 ? workers - 1 : 1);
-        added = add(list, last_rows(m), (2 * workers - 1) * n - 8 + odd,
-                    k_tiles * tile.k - RAGGED_K, "%s", edge);
+         * Of a ping-pong they are too short for D in the ring. */
+        const int share =
+            tile.ping_pong && tile.stages > LEAST_SHARE ? tile.stages - 1 : LEAST_SHARE;
+        k_tiles = pieces(share * workers, at_least_one(workers - 1));
+        columns += (2 * workers - 2) * n;
+    } else if (tile.swapped) {
+        k_tiles = LONGEST_PART / tile.k; /* more than three parts */
     } else {
-        const int tiles = tile.ping_pong ? 2 : 1;
-        added = add(list, tiles * m + last_rows(m), 2 * n + RAGGED_N,
-                    tile.stages * tile.k + RAGGED_K, "%s", edge);
+        k_tiles = 2 * LEAST_SHARE; /* two tiles in two parts each */
+        columns += n;
     }
+    if (tile.parts != STEP_WHOLE && step->any_row) {
+        columns += list->count % 2 == 0 ? HALF_ROW : ODD;
+    }
+    trial *added = add(list, rows, columns, k_tiles * tile.k - RAGGED_K, "%s", edge);
     options *o = &added->options;
     problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
     if (step->kernel_of(&shape) != kernel) { /* it cuts no tiles on so few multiprocessors */
@@ -173,7 +182,7 @@ static void add_kernel(list *list, int kernel) {
     }
     for (const trial *other = list->trials; other < added; ++other) {
         if (strcmp(other->edge, added->edge) == 0) {
-            snprintf(added->edge, sizeof added->edge, "%.64s, %d x %d", edge, tile.m, tile.n);
+            snprintf(added->edge, sizeof added->edge, "%.64s of %d x %d", edge, tile.m, tile.n);
         }
     }
 }
@@ -184,7 +193,7 @@ static void add_choices(list *list) {
     add(list, 5, 584, 584, "few rows");
     if (list->step->any_row) {
         add(list, 129, 203, 135, "rows that TMA does not take");
-        add(list, 60, 133, LONGEST_PART + 7, "a tile in parts");
+        add(list, 60, 128 + HALF_ROW, LONGEST_PART + 7, "a tile in parts");
     }
     add(list, 296, 328, 136, "clipped edges");
     for (int kernel = 0; kernel < list->step->kernels && kernel < MOST_KERNELS; ++kernel) {

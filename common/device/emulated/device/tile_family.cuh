@@ -8,7 +8,7 @@
     TILE(128, 256, BY_ROWS, 2, 1)                                                                  \
     TILE(192, 176, BY_COLUMNS, 2, 1)                                                               \
     TILE(192, 144, BY_COLUMNS, 1, 1)                                                               \
-    TILE(128, 200, PING_PONG, 1, 2)                                                                \
+    TILE(128, 176, PING_PONG, 1, 2)                                                                \
     TILE(128, 64, PING_PONG, 1, 1)                                                                 \
     TILE(64, 96, ALONE, 1, 4)
 
