@@ -11,12 +11,14 @@ import pytest
 from tools import BUILD, FULL, ROOT
 from tools.emulated import FIXED_POLICIES, NOTHING, run, trials
 
+from exercises.table import EXERCISES, Find
 from planted import plant
 
 SEEDS = range(1, 9)
-PAIRS = plant.chosen(FULL)
-PROGRAMS = plant.write_programs(PAIRS)
 QUOTED = plant.quoted()
+FINDS = {(r, one.bug) for r, some in EXERCISES.items() for one in some if isinstance(one, Find)}
+PAIRS = plant.chosen(FULL, QUOTED | FINDS if FULL else QUOTED)
+PROGRAMS = plant.write_programs({pair.name: (pair.rung, pair.source) for pair in PAIRS})
 RECORDED = {(row["rung"], row["bug"]): row for row in plant.read_reports()}
 needs = pytest.mark.needs("emulated/planted/{program}")
 
