@@ -170,6 +170,14 @@ class Pair:
         """The changed rung."""
         return changed(self.hunks, source_of(self.rung))
 
+    @cached_property
+    def misfit(self) -> str:
+        """Why the bug does not fit the rung; empty if it does."""
+        try:
+            return "" if self.places else "it changes nothing"
+        except (Misfit, StopIteration) as why:
+            return f"{self.name}: {why}"
+
     @property
     def gone(self) -> set[int]:
         """The numbers of the rung's lines that the change removes."""
@@ -224,11 +232,16 @@ def chosen(full: bool, wanted: set[tuple[str, str]]) -> list[Pair]:
     for bug in read_bugs():
         different, seen = [], set()
         for pair in (Pair(rung, bug) for rung in bug.changes):
+            if pair.misfit:
+                continue
             alike = reads(pair) if full else {()}
             first, seen = seen.isdisjoint(alike), seen | alike
             different += [pair] if first else []
         kept = [pair.rung for pair in (*different[:1], *different[1:][-1:])]
-        pairs += [Pair(r, bug) for r in bug.changes if r in kept or (r, bug.name) in wanted]
+        kept += [rung for rung in bug.changes if (rung, bug.name) in wanted]
+        pairs += [
+            pair for rung in bug.changes if not (pair := Pair(rung, bug)).misfit and rung in kept
+        ]
     return pairs
 
 

@@ -66,6 +66,12 @@ def test_report(program, pair):
 
 
 @pytest.mark.check
+def test_every_bug_fits_its_rungs():
+    pairs = [plant.Pair(rung, bug) for bug in plant.read_bugs() for rung in bug.changes]
+    assert not [pair.misfit for pair in pairs if pair.misfit]
+
+
+@pytest.mark.check
 def test_only_what_pages_quote_is_recorded():
     assert set(RECORDED) == QUOTED == QUOTED & {(pair.rung, pair.bug.name) for pair in PAIRS}
 
