@@ -18,8 +18,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from planted.plant import Pair, read_bugs
 from exercises.table import EXERCISES, Fill, Find, Predict
+from planted.plant import Pair, read_bugs
 
 ROOT = Path(__file__).resolve().parents[1]
 GAP = "// Your part."
@@ -114,10 +114,10 @@ def show(rung: str, number: int) -> None:
     print(textwrap.indent(textwrap.fill(exercise.story, 92), "     "))
 
 
-def run(program: Path, *options: str) -> subprocess.CompletedProcess:
-    """A program's run, with what it says in one text."""
+def run(program: Path | list, *options: str) -> subprocess.CompletedProcess:
+    """A program's run, with what it says in one text. The program may have first words of its own."""
     return subprocess.run(
-        [program, *options],
+        [*(program if isinstance(program, list) else [program]), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -171,7 +171,7 @@ def ready(rung: str, number: int, build: Path, answers: bool) -> int:
     return 2
 
 
-def answer_of(exercise: Predict, program: Path) -> str:
+def answer_of(exercise: Predict, program: Path | list) -> str:
     """What the emulator answers."""
     said = run(program, *exercise.run.split())
     found = re.search(exercise.answer, said.stdout)
@@ -227,7 +227,7 @@ def missing(exercise: Find | Fill, said: str, source: str) -> str:
     return f"The result is right. But {also.says}{seen}"
 
 
-def verdict(exercise: Find | Fill, source: str, program: Path) -> str:
+def verdict(exercise: Find | Fill, source: str, program: Path | list) -> str:
     """ "" if the exercise is solved, or why not. `program`: what the emulator runs."""
     said = run(program, *exercise.run.split())
     if said.returncode != 0:

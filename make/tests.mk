@@ -10,7 +10,7 @@ ENERGY_TEST := $(BUILD)/tests/energy/parts
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 # Every standalone file holds its rung's words; these are compiled and run, some of each computation.
 STANDALONE_TRIED := v01 v07 v18 v21 a01 a02 a06 t01 t02 t08 f01 f07
-STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
+STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BUILD)/standalone/emulated/$r-wrong)
 # v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
 # a tile's end takes no longer in ping-pong. The changed model must fail the test.
 CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/quick-turns
@@ -56,10 +56,13 @@ $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@)
 
-# What tests/planted.py writes: hundreds of copies of rungs, whose reports need only line numbers.
+# What planted/plant.py writes: hundreds of copies of rungs, whose reports need only line numbers.
 PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
 $(PLANTED:%=$(BUILD)/emulated/%.o) $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -g1 -O1
 $(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/planted/programs/%.cu
+PLANTED_EXERCISES := $(filter planted/exercise-%,$(PLANTED))
+$(PLANTED_EXERCISES:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
+$(PLANTED_EXERCISES:%=$(BUILD)/emulated/%): $(WATCH)
 $(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
 	@mkdir -p $(@D)
 	$(Q)sed '$(if $(findstring quick,$@),$(QUICK_TURNS))' $< >$@
@@ -76,10 +79,12 @@ $(DEVICE_EMULATED): $(POLICY)
 $(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
 
 # The standalone programs, with the emulator's headers instead of the device headers in them.
-$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/%
+$(RUNGS:%=$(BUILD)/standalone/emulated/%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/%
 	@mkdir -p $(@D)
 	$(Q)awk '/^\/\/ ---- / { device = sub("// ---- common/device/", ""); \
 	    if (device) print "#include \"device/" $$1 "\"" } !device' $< >$@
+$(BUILD)/standalone/emulated/%-wrong.cu: $(BUILD)/standalone/emulated/%.cu tests/standalone_wrong.sed
+	$(Q)sed -f tests/standalone_wrong.sed $< >$@
 $(STANDALONE_EMULATED:%=%.o): %.o: %.cu
 $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -include tests/standalone_shims/events.h
 $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags

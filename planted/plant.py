@@ -170,6 +170,14 @@ class Pair:
         """The changed rung."""
         return changed(self.hunks, source_of(self.rung))
 
+    @cached_property
+    def misfit(self) -> str:
+        """Why the bug does not fit the rung; empty if it does."""
+        try:
+            return "" if self.places else "it changes nothing"
+        except (Misfit, StopIteration) as why:
+            return f"{self.name}: {why}"
+
     @property
     def gone(self) -> set[int]:
         """The numbers of the rung's lines that the change removes."""
@@ -217,18 +225,23 @@ def reads(pair: Pair) -> set[tuple]:
     }
 
 
-def chosen(full: bool) -> list[Pair]:
-    """Each bug in one rung, and where a page quotes it. In full: of the rungs where it reads
-    differently the lowest and the highest."""
-    shown, pairs = quoted(), []
+def chosen(full: bool, wanted: set[tuple[str, str]]) -> list[Pair]:
+    """Each bug in one rung, and in those of `wanted`, (rung, bug). In full: of the rungs where it
+    reads differently the lowest and the highest."""
+    pairs = []
     for bug in read_bugs():
         different, seen = [], set()
         for pair in (Pair(rung, bug) for rung in bug.changes):
+            if pair.misfit:
+                continue
             alike = reads(pair) if full else {()}
             first, seen = seen.isdisjoint(alike), seen | alike
             different += [pair] if first else []
         kept = [pair.rung for pair in (*different[:1], *different[1:][-1:])]
-        pairs += [Pair(r, bug) for r in bug.changes if r in kept or (r, bug.name) in shown]
+        kept += [rung for rung in bug.changes if (rung, bug.name) in wanted]
+        pairs += [
+            pair for rung in bug.changes if not (pair := Pair(rung, bug)).misfit and rung in kept
+        ]
     return pairs
 
 
@@ -236,7 +249,7 @@ def chosen(full: bool) -> list[Pair]:
 
 # Their family of tiles, for each of which a copy takes a second to compile and another one to run:
 # each way to share the work, but by four CTAs in a row.
-FAMILY = COPIES / "device" / "tile_family.cuh"
+FAMILY = COPIES / "bug" / "device" / "tile_family.cuh"
 TILES = """#pragma once
 #define TILE_FAMILY(TILE) \\
     TILE(192, 144, BY_COLUMNS, 1, 1) \\
@@ -272,33 +285,40 @@ def write(path: Path, source: str) -> None:
         path.write_text(source)
 
 
-def program_source(rung: str, pairs: list[Pair]) -> str:
+def program_source(rung: str, paths: list[Path]) -> str:
     copies, calls = "", ""
-    for pair in pairs:
-        namespace = re.sub(r"\W", "_", pair.name)
-        copies += f'namespace {namespace} {{\n#include "../{pair.name}.cu"\n}}\n'
-        calls += f'    if (strcmp(copy, "{pair.name}") == 0)\n'
+    for path in paths:
+        name, namespace = path.stem, re.sub(r"\W", "_", path.stem)
+        copies += f'namespace {namespace} {{\n#include "../{path.parent.name}/{path.name}"\n}}\n'
+        calls += f'    if (strcmp(copy, "{name}") == 0)\n'
         calls += f"        return {namespace}::main(argc - 1, argv + 1);\n"
     includes = re.findall(r"^#include .*", source_of(rung), re.MULTILINE)
     headers = [line for line in includes if FAMILY.name not in line]  # which a copy finds beside it
     return PROGRAM.format(includes="\n".join(headers), copies=copies, calls=calls)
 
 
-def write_programs(pairs: list[Pair]) -> dict[str, str]:
-    """Writes what make builds; the name of the program of each pair, by the pair's."""
+def write_programs(copies: dict[str, tuple[str, str]], kind: str = "bug") -> dict[str, str]:
+    """Writes what make builds of (rung, text of the copy) by names; returns the program of each."""
     write(FAMILY, TILES)
-    programs = {}
-    for rung, same in groupby(sorted(pairs, key=lambda pair: pair.rung), lambda pair: pair.rung):
-        copies = list(same)
-        # Of static shared memory that of the other copies would lie beside a copy's own.
-        static = re.search(r"^ *__shared__ ", source_of(rung), re.MULTILINE)
-        most = 1 if static else MOST_COPIES
-        for first in range(0, len(copies), most):
-            name, those = f"{rung}-{first // most + 1}", copies[first : first + most]
-            for pair in those:
-                write(COPIES / f"{pair.name}.cu", pair.source)
-            write(PROGRAMS / f"{name}.cu", program_source(rung, those))
-            programs.update({pair.name: name for pair in those})
+    folder, programs = COPIES / kind, {}
+    by_rung = sorted(copies, key=lambda name: copies[name][0])
+    for rung, same in groupby(by_rung, lambda name: copies[name][0]):
+        names = list(same)
+        # Of static shared memory, and of what runs before main, the other copies' would be there too.
+        alone = any(
+            re.search(
+                r"^ *__shared__ |^static const \w+ \w+ = \w+\(\);", copies[name][1], re.MULTILINE
+            )
+            for name in names
+        )
+        most = 1 if alone else MOST_COPIES
+        for first in range(0, len(names), most):
+            program, those = f"{kind}-{rung}-{first // most + 1}", names[first : first + most]
+            paths = [folder / f"{name}.cu" for name in those]
+            for name, path in zip(those, paths):
+                write(path, copies[name][1])
+            write(PROGRAMS / f"{program}.cu", program_source(rung, paths))
+            programs.update(dict.fromkeys(those, program))
     return programs
 
 

@@ -1,33 +1,28 @@
-#!/usr/bin/env python3
-"""Every exercise: the unsolved file compiles and fails as its story says. The solution is the rung:
-tests/emulated_rungs.py shows that it is right, and what it has to do beside that is looked at here.
-What is right, or seems so, without the rung's idea does not pass: under one policy, with FULL=1 under
-all.
+"""Every exercise fails unsolved, as its story says, and the rung itself solves it; what is right, or
+seems so, without the rung's idea does not pass: under one policy, with FULL=1 under all.
 
-Prints one line per case; exits 1 if any failed.
+Of bugs to find tests/test_planted.py has the verdict.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import subprocess
-import sys
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
-from tools import FULL, in_parallel
-from tools.emulated import BUILD, JOBS, ROOT, case, exit_status, rungs
+import pytest
+
+from tools import BUILD, FULL, ROOT
 
 from exercises import exercise, new
-from exercises.planted_bugs import read_bugs
-from exercises.table import EXERCISES, Fill, Find, Predict
+from exercises.table import EXERCISES, Find, Predict
+from planted import plant
 
-KINDS = re.compile(r"\b(deadlock|hazard|race|misuse|lifetime|address): ")
-NEW = "unsolved-new"
-BUGS = {bug.name: bug for bug in read_bugs()}
+PAGES = {
+    path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "notes/rungs").glob("*.md")
+}
+ALL = {
+    (rung, number): each for rung, some in EXERCISES.items() for number, each in enumerate(some, 1)
+}
 
 # Solutions that miss the point: of which exercise, why, and how they differ from the rung: lines with
 # - go, those with + come; without any, as the exercise itself does. A line `...` begins another place.
@@ -133,9 +128,8 @@ t08 2: the opposite hint
 """
 
 
-def wrong_solutions() -> list[tuple[str, int, str, tuple[tuple[str, str], ...]]]:
-    """(rung, exercise, why, edits) of each."""
-    found = []
+def wrong_solutions():
+    """(rung, exercise), why, and the text of each."""
     for rung, number, why, lines in re.findall(
         r"^(\w\d\d) (\d): (.*)\n((?:[-+.].*\n)*)", WRONG, re.MULTILINE
     ):
@@ -143,172 +137,148 @@ def wrong_solutions() -> list[tuple[str, int, str, tuple[tuple[str, str], ...]]]
         edits = [tuple(re.sub(r"(?m)^.", "", side) for side in hunk) for hunk in hunks]
         # Words within a line, or lines that go whole.
         edits = tuple((old[:-1], new[:-1]) if new else (old, new) for old, new in edits)
-        found.append((rung, int(number), why, edits or EXERCISES[rung][int(number) - 1].edits))
-    return found
+        one = rung, int(number)
+        yield one, why, exercise.edited(exercise.solved(*one), edits or ALL[one].edits)
 
 
-def program(name: str) -> Path:
-    """What make builds of build/exercises/NAME.cu."""
-    return BUILD / "emulated" / "exercises" / name
+def is_made(each) -> bool:
+    """Whether the exercise unsolved is a program of its own."""
+    return bool(each.edits) if isinstance(each, Predict) else not isinstance(each, Find)
 
 
-def kind_of(why: str) -> str:
-    """What a verdict objects to: the kind of report, wrong, also (something is missing) or none."""
-    if found := KINDS.search(why):
+COPIES = {
+    f"{r}-{n}-unsolved": (r, exercise.text_of(r, n))
+    for (r, n), each in ALL.items()
+    if is_made(each)
+}
+SOLVED = {f"{r}-{n}-solved": (r, n) for (r, n), each in ALL.items() if getattr(each, "also", None)}
+COPIES.update({name: (one[0], exercise.solved(*one)) for name, one in SOLVED.items()})
+MISSES = {
+    f"{one[0]}-{one[1]}-{why.replace(' ', '-')}": (one, text)
+    for one, why, text in wrong_solutions()
+}
+COPIES.update({name: (one[0], text) for name, (one, text) in MISSES.items()})
+COPIES["v30"] = ("v16", new.renamed(plant.source_of("v16"), "v30", "v16"))
+PROGRAMS = plant.write_programs(COPIES, "exercise")
+needs = pytest.mark.needs("emulated/planted/{program}")
+
+
+def named(*names: str):
+    """The test runs with each of these copies."""
+    rows = [pytest.param(PROGRAMS[name], name, id=name) for name in names]
+    return pytest.mark.parametrize(("program", "name"), rows)
+
+
+def command(program: str, name: str) -> list:
+    return [BUILD / "emulated/planted" / program, name]
+
+
+def eagerly(each):
+    """The exercise, tried under one policy."""
+    return each if FULL else replace(each, run=f"{each.run} --policy eager")
+
+
+def kind_of(said: str) -> str:
+    """What a verdict objects to: the kind of report, wrong, also (something is missing) or nothing."""
+    if found := re.search(rf"\b({'|'.join(plant.KINDS)}): ", said):
         return found[1]
     return (
-        "wrong"
-        if "WRONG" in why
-        else "also"
-        if why.startswith("The result is right")
-        else why or "none"
+        "wrong" if "WRONG" in said else "also" if said.startswith("The result is right") else said
     )
 
 
-def eagerly(each: Find | Fill) -> Find | Fill:
-    """The exercise, tried under one policy."""
-    return replace(each, run=f"{each.run} --policy eager")
-
-
-def fails(rung: str, number: int) -> str:
-    """Why the unsolved exercise does not fail as it should."""
-    each = EXERCISES[rung][number - 1]
+@named(*(name for name in COPIES if name.endswith("-unsolved") and COPIES[name]))
+@needs
+@pytest.mark.cached
+def test_unsolved_fails(program, name):
+    rung, number, _ = name.split("-")
+    each = ALL[rung, int(number)]
     if isinstance(each, Predict):
-        made = program(f"unsolved-{rung}-{number}") if each.edits else BUILD / "emulated" / rung
-        answer = exercise.answer_of(each, made)
-        page = (ROOT / "notes" / "rungs" / f"{rung}.md").read_text(encoding="utf-8")
-        told = len(answer) > 2 and re.search(
-            rf"(?<![\d.,]){answer}(?![\d]|[.,]\d)", page.replace(",", "")
-        )
-        return f"the page gives {answer} away" if told else ""
-    if isinstance(each, Find) and each.bug in (ROOT / "notes" / "rungs" / f"{rung}.md").read_text(
-        encoding="utf-8"
-    ):
-        return f"the page shows {each.bug}"
-    made = program(f"unsolved-{rung}-{number}")
-    text = exercise.text_of(rung, number)
-    why = exercise.verdict(each, text, made)
-    wanted = BUGS[each.bug].kinds if isinstance(each, Find) else each.fails.split()
-    kind = kind_of(why)
-    if each.also:
-        ours = program(f"solved-{rung}-{number}")
-        solution = exercise.solved(rung, number)
-        why = exercise.verdict(eagerly(each), solution, ours)
-        if why:
-            return f"the rung itself does not solve it: {why}"
-    return "" if kind in wanted else f"{kind} where {' or '.join(wanted)} was expected"
+        check_secret(rung, exercise.answer_of(each, command(program, name)))
+    else:
+        said = exercise.verdict(each, exercise.text_of(rung, int(number)), command(program, name))
+        assert kind_of(said) in each.fails.split(), said
 
 
-def accepts(answer: str, right: str) -> bool:
-    """Whether an answer is taken for the right one."""
+def check_secret(rung: str, answer: str) -> None:
+    """The rung's page does not give the answer away."""
+    page = PAGES[rung].replace(",", "")
+    assert len(answer) <= 2 or not re.search(rf"(?<![\d.,]){answer}(?![\d]|[.,]\d)", page)
+
+
+@pytest.mark.parametrize(
+    "rung", [r for (r, _), one in ALL.items() if isinstance(one, Predict) and not one.edits]
+)
+@pytest.mark.needs("emulated/{rung}")
+@pytest.mark.cached
+def test_prediction_is_no_secret(rung):
+    for each in EXERCISES[rung]:
+        if isinstance(each, Predict) and not each.edits:
+            check_secret(rung, exercise.answer_of(each, BUILD / "emulated" / rung))
+
+
+@named(*SOLVED)
+@needs
+@pytest.mark.cached
+def test_rung_solves_it(program, name):
+    each = ALL[SOLVED[name]]
+    said = exercise.verdict(eagerly(each), COPIES[name][1], command(program, name))
+    assert said == ""
+
+
+@named(*MISSES)
+@needs
+@pytest.mark.cached
+def test_misses_the_point(program, name):
+    """It is found out by what it lacks; a race with asynchronous copies is a hazard."""
+    one, text = MISSES[name]
+    said = exercise.verdict(eagerly(ALL[one]), text, command(program, name))
+    assert kind_of(said) in (("race", "hazard") if "race" in name else ("also",)), said
+
+
+@named("v30")
+@needs
+@pytest.mark.cached
+def test_new_rung(program, name):
+    said = exercise.run(command(program, name))
+    assert said.returncode == 0 and said.stdout.startswith("v30 ")
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("rung", [path.name[:3] for path in sorted((ROOT / "steps").glob("*.cu"))])
+def test_every_rung_has_both(rung):
+    """A bug to find, which its page does not show, and something to write or to predict."""
+    bugs = [each.bug for each in EXERCISES[rung] if isinstance(each, Find)]
+    assert bugs and len(bugs) < len(EXERCISES[rung])
+    assert not [bug for bug in bugs if bug in PAGES[rung]]
+
+
+ANSWERS = [("no", "0", 0), ("no", "None", 0), ("288", "288 arrivals", 0), ("53440", "53,440", 0)]
+ANSWERS += [
+    ("3.67", "3.670 MB", 0),
+    ("no", "1", 1),
+    ("288", "287", 1),
+    ("288", "many", 1),
+    ("3.67", "36.7", 1),
+]
+
+
+@pytest.mark.check
+@pytest.mark.parametrize(("right", "answer", "status"), ANSWERS)
+def test_answer(right, answer, status):
     each = Predict("easy", "", "", "^(.*)$", "")
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        path = Path(folder) / "says"
-        path.write_text(f"#!/bin/sh\necho '{right}'\n")
-        path.chmod(0o755)
-        return exercise.compare_answer("v01", 1, exercise.answer_of(each, path), answer) == 0
+    right = exercise.answer_of(each, ["/bin/echo", right])
+    assert exercise.compare_answer("v01", 1, right, answer) == status
 
 
-def check_answers() -> str:
-    """What is wrong with how predictions are compared."""
-    right = (
-        ("no", "0"),
-        ("no", "None"),
-        ("288", "288 arrivals"),
-        ("53440", "53,440"),
-        ("3.67", "3.670 MB"),
-    )
-    wrong = (("no", "1"), ("288", "287"), ("288", "many"), ("3.67", "36.7"))
-    refused = [pair for pair in right if not accepts(pair[1], pair[0])]
-    taken = [pair for pair in wrong if accepts(pair[1], pair[0])]
-    return f"{refused} refused, {taken} accepted" if refused or taken else ""
-
-
-def passes(name: str, rung: str, number: int, why: str) -> str:
-    """Why a solution that misses the point passes, or is found out by something else. A race with
-    asynchronous copies is a hazard."""
-    each = EXERCISES[rung][number - 1]
-    text = (BUILD / "exercises" / f"{name}.cu").read_text(encoding="utf-8")
-    said = exercise.verdict(each if FULL else eagerly(each), text, program(name))
-    if not said:
-        return "it passes"
-    return (
-        ""
-        if kind_of(said) in (("race", "hazard") if "race" in why else ("also",))
-        else f"it is not right: {said}"
-    )
-
-
-def keep(name: str, text: str) -> str:
-    """Writes an exercise for make, and says which program there is to be."""
-    path = BUILD / "exercises" / f"{name}.cu"  # the reader's own are named otherwise
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
-    return str(program(name))
-
-
-def unsolved() -> list[str]:
-    """Writes all exercises, and what is tried of solutions, and names the programs."""
-    names = []
-    (BUILD / "exercises").mkdir(parents=True, exist_ok=True)
-    for rung, exercises in EXERCISES.items():
-        for number, each in enumerate(exercises, 1):
-            if not isinstance(each, Predict) or each.edits:
-                names.append(keep(f"unsolved-{rung}-{number}", exercise.text_of(rung, number)))
-            if getattr(each, "also", None):
-                names.append(keep(f"solved-{rung}-{number}", exercise.solved(rung, number)))
-    for i, (rung, number, _, edits) in enumerate(wrong_solutions()):
-        name = f"wrong-{rung}-{number}-{i}"
-        names.append(keep(name, exercise.edited(exercise.solved(rung, number), edits)))
-    return names
-
-
-def check_new_rung() -> str:
-    """Why what `make new N=30 FROM=16` writes does not verify, or is no rung of that name."""
-    said = exercise.run(BUILD / "emulated" / "exercises" / NEW)
-    return "" if said.returncode == 0 and "\nv30 " in f"\n{said.stdout}" else said.stdout
-
-
-def check_verbs() -> str:
-    """What is wrong with what the verbs do with an exercise, in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
-        build = Path(folder)
-        if exercise.ready("v07", 1, build, False) != 2:
-            return "try runs what is not there"
-        path = build / "exercises" / "v07-1.cu"
-        exercise.write("v07", 1, build)
-        path.write_text("mine")
-        exercise.write("v07", 1, build)
-        if path.read_text() != "mine":
-            return "the reader's text is overwritten"
-        exercise.solution("v07", 1, build)
-    return "" if "+        phase ^= stage == 0;" in said.getvalue() else said.getvalue()
-
-
-def main() -> int:
-    names = unsolved()
-    source = exercise.source_of("v16").read_text(encoding="utf-8")
-    (BUILD / "exercises" / f"{NEW}.cu").write_text(new.renamed(source, "v30", "v16"))
-    names.append(f"{BUILD}/emulated/exercises/{NEW}")
-    command = ["make", "-s", f"-j{JOBS}", f"BUILD={BUILD}", *names]
-    built = subprocess.run(command, cwd=ROOT, check=False)
-    case("all exercises compile", "" if built.returncode == 0 else "make failed")
-    kinds = {rung: [isinstance(each, Find) for each in EXERCISES.get(rung, ())] for rung in rungs()}
-    without = [
-        rung for rung, finds in kinds.items() if rung != "t00" and set(finds) != {True, False}
-    ]
-    case("every rung has a bug to find and another exercise", " ".join(without))
-    all_of_them = [(rung, n) for rung, each in EXERCISES.items() for n in range(1, len(each) + 1)]
-    for (rung, number), why in zip(all_of_them, in_parallel(lambda one: fails(*one), all_of_them)):
-        case(f"{rung} exercise {number} fails as it says", why)
-    for i, (rung, number, why, _) in enumerate(wrong_solutions()):
-        name = f"{rung} exercise {number} does not pass if {why}"
-        case(name, passes(f"wrong-{rung}-{number}-{i}", rung, number, why))
-    case("a prediction may have a unit, commas and words for 0", check_answers())
-    case("a copy of a rung under a new number verifies", check_new_rung())
-    case("an exercise is written once, tried when it is there, and solved", check_verbs())
-    return exit_status()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.check
+def test_verbs(tmp_path, capsys):
+    """An exercise is tried when it is there, written once, and solved."""
+    assert exercise.ready("v07", 1, tmp_path, False) == 2
+    exercise.write("v07", 1, tmp_path)
+    path = tmp_path / "exercises" / "v07-1.cu"
+    path.write_text("mine")
+    exercise.write("v07", 1, tmp_path)
+    assert path.read_text() == "mine"
+    exercise.solution("v07", 1, tmp_path)
+    assert "+        phase ^= stage == 0;" in capsys.readouterr().out

@@ -11,12 +11,14 @@ import pytest
 from tools import BUILD, FULL, ROOT
 from tools.emulated import FIXED_POLICIES, NOTHING, run, trials
 
+from exercises.table import EXERCISES, Find
 from planted import plant
 
 SEEDS = range(1, 9)
-PAIRS = plant.chosen(FULL)
-PROGRAMS = plant.write_programs(PAIRS)
 QUOTED = plant.quoted()
+FINDS = {(r, one.bug) for r, some in EXERCISES.items() for one in some if isinstance(one, Find)}
+PAIRS = plant.chosen(FULL, QUOTED | FINDS if FULL else QUOTED)
+PROGRAMS = plant.write_programs({pair.name: (pair.rung, pair.source) for pair in PAIRS})
 RECORDED = {(row["rung"], row["bug"]): row for row in plant.read_reports()}
 needs = pytest.mark.needs("emulated/planted/{program}")
 
@@ -61,6 +63,12 @@ def test_report(program, pair):
     plant.say("reports", pair, row)
     recorded = RECORDED.get((pair.rung, pair.bug.name))
     assert row == recorded, "if it should: python3 -m planted.plant reports"
+
+
+@pytest.mark.check
+def test_every_bug_fits_its_rungs():
+    pairs = [plant.Pair(rung, bug) for bug in plant.read_bugs() for rung in bug.changes]
+    assert not [pair.misfit for pair in pairs if pair.misfit]
 
 
 @pytest.mark.check
