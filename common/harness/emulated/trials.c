@@ -11,7 +11,9 @@ static const step_tile ANY_TILE = {.m = 64, .n = 64, .k = 64};
 /* Past the last whole tile. With odd numbers of 8 elements, rows are multiples of 16 bytes alone.
  */
 enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8 };
-enum { ODD = 3, HALF_ROW = 4 }; /* columns more than a multiple of 8: D's rows begin anywhere */
+/* Columns more than a multiple of 8: D's rows begin anywhere. */
+enum { ODD = 3, HALF_ROW = 4 };
+static const int MORE_COLUMNS[] = {ODD, HALF_ROW, 2 * ODD};
 /* The longest rows whose padding v21's warps share without going around: 16 parts of 256. */
 enum { LONGEST_PART = 4096 };
 enum { LEAST_SHARE = 4 }; /* k-tiles that a part of a tile has at least */
@@ -120,64 +122,71 @@ static void describe(const step_tile *tile, char *text, size_t size) {
              tile->swapped ? "swapped " : "", TILES[tile->parts], cluster);
 }
 
-/* The kernel that most can go wrong with. */
-static bool is_fullest(const step *step, int kernel) {
+/* The kernel that most can go wrong with: ping-pong, in clusters. */
+static int fullest_of(const step *step) {
     int best = -1, fullest = 0;
-    for (int i = 0; i < step->kernels; ++i) {
-        const step_tile tile = step->tile_of(i);
-        const int much =
-            tile.parts != STEP_WHOLE ? -1 : 2 * tile.ping_pong + (tile.above * tile.beside > 1);
-        fullest = much > best ? i : fullest;
-        best = much > best ? much : best;
+    for (int kernel = 0; kernel < step->kernels; ++kernel) {
+        const step_tile tile = step->tile_of(kernel);
+        const int much = 2 * tile.ping_pong + (tile.above * tile.beside > 1);
+        if (tile.parts == STEP_WHOLE && much > best) {
+            fullest = kernel;
+            best = much;
+        }
     }
-    return kernel == fullest;
+    return fullest;
 }
 
-/* Each kernel where its edges are clipped and a CTA has several tiles, or parts of them. */
+/* Where the kernel's edges are clipped and a CTA has several tiles, or parts of them. */
+static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
+    const int above = at_least_one(tile->above), beside = at_least_one(tile->beside);
+    const int workers = at_least_one(sms / (above * beside));
+    const int n = tile->n * beside;
+    problem shape = {.m = last_rows(tile->m * above), .n = n - 8};
+    int k_tiles = 3 * LEAST_SHARE; /* gathered: three parts, which divide no tile's rows */
+    if (tile->parts == STEP_WHOLE) {
+        /* In a ping-pong a consumer skips more than one round of the ring; or it stores a tile of
+         * one k-tile while the other still reads the ring. */
+        const bool is_short = tile->ping_pong && !fullest;
+        k_tiles = is_short ? 1 : (tile->ping_pong ? 2 : 1) * tile->stages + 1;
+        shape.m += tile->m * above;
+        shape.n = (tile->ping_pong ? workers - is_short : 2) * n + RAGGED_N;
+    } else if (tile->parts == STEP_CUT && (tile->ping_pong || workers < 3)) {
+        /* A wave, and another one but for one tile: shares begin in one tile and end in the next.
+         */
+        k_tiles = pieces(LEAST_SHARE * workers, at_least_one(workers - 1));
+        shape.n += (2 * workers - 2) * n;
+    } else if (tile->parts == STEP_CUT && tile->swapped) {
+        k_tiles = LONGEST_PART / tile->k; /* more than three parts */
+    } else if (tile->parts == STEP_CUT) {
+        k_tiles = 2 * LEAST_SHARE; /* two tiles in two parts each */
+        shape.n += n;
+    }
+    shape.k = k_tiles * tile->k - RAGGED_K;
+    return shape;
+}
+
 static void add_kernel(list *list, int kernel) {
     const step *step = list->step;
     const step_tile tile = step->tile_of(kernel);
-    const int above = at_least_one(tile.above), beside = at_least_one(tile.beside);
-    const int m = tile.m * above, n = tile.n * beside;
-    const int workers = list->sms / (above * beside);
-    int rows = last_rows(m), columns = n - 8, k_tiles;
+    const bool odd = step->any_row && tile.parts != STEP_WHOLE;
+    const int more = odd ? MORE_COLUMNS[list->count % 3] : 0;
+    const bool fullest = kernel == fullest_of(step);
+    problem shape = shape_of_kernel(&tile, list->sms, fullest);
     char edge[EDGE_SIZE];
     describe(&tile, edge, sizeof edge);
-    if (tile.parts == STEP_WHOLE) {
-        /* In a ping-pong a consumer skips more than one round of the ring. */
-        k_tiles = (tile.ping_pong ? 2 : 1) * tile.stages + 1;
-        rows += m;
-        columns = (tile.ping_pong ? workers : 2) * n + RAGGED_N;
-    } else if (tile.parts == STEP_GATHERED) {
-        k_tiles = 3 * LEAST_SHARE; /* three parts: no tile's rows are a multiple of that */
-    } else if (tile.ping_pong || workers < 3) {
-        /* A wave, and another one but for one tile: shares begin in one tile and end in the next.
-         * Of a ping-pong they are too short for D in the ring. */
-        const int share =
-            tile.ping_pong && tile.stages > LEAST_SHARE ? tile.stages - 1 : LEAST_SHARE;
-        k_tiles = pieces(share * workers, at_least_one(workers - 1));
-        columns += (2 * workers - 2) * n;
-    } else if (tile.swapped) {
-        k_tiles = LONGEST_PART / tile.k; /* more than three parts */
-    } else {
-        k_tiles = 2 * LEAST_SHARE; /* two tiles in two parts each */
-        columns += n;
-    }
-    if (tile.parts != STEP_WHOLE && step->any_row) {
-        columns += list->count % 2 == 0 ? HALF_ROW : ODD;
-    }
-    trial *added = add(list, rows, columns, k_tiles * tile.k - RAGGED_K, "%s", edge);
+    trial *added = add(list, shape.m, shape.n + more, shape.k, "%s", edge);
     options *o = &added->options;
-    problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
+    shape = (problem){.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
     if (step->kernel_of(&shape) != kernel) { /* it cuts no tiles on so few multiprocessors */
         --list->count;
         return;
     }
     o->kernel = kernel + 1;
-    o->first_order = 1;                      /* the first is tried at other shapes */
-    o->random_orders = (kernel + 1) / 2 % 2; /* two processes take turns */
+    o->first_order = 1; /* the first is tried at other shapes */
+    /* A second launch finds what parts have left in the workspace. */
+    o->random_orders = tile.parts != STEP_WHOLE || tile.ping_pong || kernel % 2 == 1;
     o->alone = kernel > 0;
-    if (is_fullest(step, kernel)) {
+    if (fullest) {
         snprintf(added->edge, sizeof added->edge, "several tiles per CTA");
     }
     for (const trial *other = list->trials; other < added; ++other) {
