@@ -133,7 +133,7 @@ include make/rungs.mk make/emulator.mk make/exercises.mk make/tests.mk make/link
 # ---------------------------------------------------------------- verbs
 
 nothing: ;
-.PHONY: $(VERBS) nothing rungs probes choices test-programs by-nvcc
+.PHONY: $(VERBS) nothing rungs probes choices
 
 help:
 	@printf '%s\n' \

@@ -37,17 +37,19 @@ STATE = BUILD / "tests"
 SECONDS = STATE / "seconds.json"  # how long each test took when it ran last
 VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered, with what it counts
 STRICT = os.environ.get("STRICT") == "1"
+HELPERS = ("tests/tools", "planted", "exercises")  # what cached tests call
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
 NOT_RUN = 77  # the exit status of a program that can run no case here
 MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
 MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|nvcc") + r")\b")
-# Folders of programs: what make calls each one below build/, and its marks.
+# Sources of programs: how make ends the name of each below build/, and its marks.
 PROGRAMS = {
-    "tests/unit": (("", "check"),),
-    "tests/unit-gpu": (("", "nvcc"),),
-    "tests/gpu": (("", "nvcc gpu alone"),),
-    "tests/device": (("-emulated", "cached"), ("-gpu", "nvcc gpu")),
-    "emulator/tests": (("", "check"),),
+    ("tests/unit", ".c"): {"": "check"},
+    ("tests/unit-gpu", ".c"): {"": "nvcc"},
+    ("tests/gpu", ".c"): {"": "nvcc gpu alone"},
+    ("tests/device", ".cpp"): {"": "check"},
+    ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
+    ("emulator/tests", ".cpp"): {"": "check"},
 }
 # Neither another policy or card, nor what make exports, may reach the programs. Tests of the host
 # side give the same answer whether or not there is a GPU. The driver maps memory where the address
@@ -63,64 +65,38 @@ os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
 
 
 def pytest_collect_file(file_path, parent):
-    folder = str(file_path.parent.relative_to(ROOT))
-    if folder in PROGRAMS and re.match(r"test_\w+\.(c|cpp|cu)$", file_path.name):
-        return Source.from_parent(parent, path=file_path)
-    return None
+    kind = str(file_path.parent.relative_to(ROOT)), file_path.suffix
+    is_program = kind in PROGRAMS and file_path.name.startswith("test_")
+    return Source.from_parent(parent, path=file_path) if is_program else None
 
 
 class Source(pytest.File):
     def collect(self):
         folder = str(self.path.parent.relative_to(ROOT))
-        for suffix, marks in PROGRAMS[folder]:
-            if self.path.suffix != ".cu" and suffix:
-                suffix, marks = "", "check"  # C++ that knows of no machine
+        for suffix, marks in PROGRAMS[folder, self.path.suffix].items():
             item = Program.from_parent(self, name=f"{self.path.stem}{suffix}")
             item.add_marker(pytest.mark.needs(f"{folder}/{item.name}"))
             for mark in marks.split():
                 item.add_marker(mark)
             yield item
-            if self.path.suffix != ".cu":
-                return
-
-
-class Failed(Exception):
-    """What a program printed that failed."""
 
 
 class Program(pytest.Item):
     def runtest(self):
-        environment = dict(os.environ)
-        if not self.get_closest_marker("gpu"):
-            environment["CUDA_VISIBLE_DEVICES"] = "-1"
-        ended = subprocess.run(
-            [BUILD / target for target in targets_of(self)],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        hidden = {} if self.get_closest_marker("gpu") else {"CUDA_VISIBLE_DEVICES": "-1"}
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+        how.update(cwd=ROOT, env={**os.environ, **hidden}, text=True, errors="replace")
+        ended = subprocess.run([BUILD / target for target in targets_of(self)], check=False, **how)
         found = re.findall(r"^(ok|not ok|skip) - (.*)$", ended.stdout, re.MULTILINE)
         counts = [sum(kind == one for kind, _ in found) for one in ("ok", "not ok", "skip")]
-        said = "\n".join(
-            line for line in ended.stdout.splitlines() if not re.match("ok - |skip - ", line)
-        )
-        wrong = [f"skipped: {name}" for kind, name in found if kind == "skip" and refused(name)]
+        said = re.sub(r"^(ok|skip) - .*\n", "", ended.stdout, flags=re.MULTILINE)
         if ended.returncode == NOT_RUN and not counts[0] and not counts[1]:
             pytest.skip(found[0][1] if found else said.strip() or "it says not why")
+        wrong = [f"skipped: {why}\n" for kind, why in found if kind == "skip" and refused(why)]
         if ended.returncode or counts[1] or not counts[0] or wrong:
-            ends = [said, *wrong, f"{counts[0]} cases ok, exit status {ended.returncode}"]
-            raise Failed("\n".join(ends))
+            end = f"{counts[0]} cases ok, exit status {ended.returncode}"
+            pytest.fail("".join([said, *wrong, end]), pytrace=False)
         self.user_properties.append(("cases", counts))
-
-    def repr_failure(self, excinfo, style=None):
-        if excinfo.errisinstance(Failed):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
 
     def reportinfo(self):
         return self.path, 0, self.name
@@ -157,9 +133,11 @@ def verdict_of(item) -> Path | None:
     """The file that says that it passed with these objects. A program itself has the commit in it."""
     if FULL or not item.get_closest_marker("cached"):
         return None
-    paths = [item.path, *sorted((ROOT / "tests/tools").glob("*.py"))]
-    for target in targets_of(item):
-        made = BUILD / target
+    paths = [
+        item.path,
+        *(path for folder in HELPERS for path in sorted((ROOT / folder).glob("*.py"))),
+    ]
+    for made in [BUILD / target for target in targets_of(item)]:
         paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)
     paths += [BUILD / "emulated/harness/libharness.a", BUILD / "emulator/libemulator.a"]
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -169,13 +147,10 @@ def verdict_of(item) -> Path | None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    """The lock that keeps what times alone, and another one for the GPU."""
+    """The lock that keeps what times alone."""
     STATE.mkdir(parents=True, exist_ok=True)
-    with open(STATE / "running.lock", "w") as running, open(STATE / "gpu.lock", "w") as gpu:
-        alone = item.get_closest_marker("alone")
-        fcntl.flock(running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        if item.get_closest_marker("gpu") and GPU:
-            fcntl.flock(gpu, fcntl.LOCK_EX)
+    with open(STATE / "running.lock", "w") as running:
+        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         yield
 
 
@@ -217,13 +192,9 @@ def pytest_runtest_makereport(item):
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--words", default="", help="only tests with one of these words in their names"
-    )
+    parser.addoption("--words", default="", help="tests with one of these words in their names")
     parser.addoption("--check", action="store_true", help="what was touched, and what is quick")
-    parser.addoption(
-        "--needs", metavar="FILE", help="write what make has to build for them; run none"
-    )
+    parser.addoption("--needs", metavar="FILE", help="write what make has to build; run none")
 
 
 def pytest_configure(config):

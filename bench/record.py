@@ -8,7 +8,8 @@
 Each run is a program of its own, with its own progress, and writes bench/results/<gpu>/<its
 name>.jsonl anew, a row as soon as a process has ended; with --card the name is <its name>.<card>,
 for another card of a kind. The most important runs come first. Rivals are left out unless `make
-rivals` has built them. Afterwards `make notes plots` brings the results to the pages.
+rivals` has built them. At the end what is below a bar of notes/tools/bars.py is printed. Afterwards
+`make notes plots` brings the results to the pages.
 
 Exit status: 0 all recorded or left out, 1 one failed, 2 bad usage, 77 this machine cannot run them,
 130 interrupted.
@@ -196,7 +197,8 @@ def record(runs, device=0, card=False):
         if statuses.get(run.name) == CANNOT_RUN_HERE:
             return CANNOT_RUN_HERE
     for name, status in statuses.items():
-        print(f"{name:17} {f'exit status {status}' if status else 'recorded'}")
+        print(f"{name:17} {f'exit status {status}' if status else 'recorded'}", flush=True)
+    execute([sys.executable, "-m", "notes.tools.bars"])
     return int(any(statuses.values()))
 
 

@@ -1,4 +1,4 @@
-# What only the tests need. tests/run.sh says what each folder tests.
+# What only the tests need.
 
 tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
 UNIT := $(call tests_in,tests/unit,c)
@@ -8,49 +8,22 @@ DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 ENERGY_TEST := $(BUILD)/tests/energy/parts
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
-# Every standalone file holds its rung's words; these are compiled and run, some of each computation.
-STANDALONE_TRIED := v01 v07 v18 v21 a01 a02 a06 t01 t02 t08 f01 f07
 STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BUILD)/standalone/emulated/$r-wrong)
 # v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
 # a tile's end takes no longer in ping-pong. The changed model must fail the test.
 CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/quick-turns
 QUICK_TURNS := /double end =/s| \* kernel\.turns||
 
-# Some rungs of each kind are traced in tests. Tracing v15 and v18 makes ptxas serialise their wgmmas:
-# they are traced only on the emulator.
-TESTED_TRACES := v04 v07 v12 v16 a02 a05 t08
-EMULATED_TRACES := $(TESTED_TRACES) v15 v18
-
-# What nvcc builds for the tests alone is built if a file that it is made of differs from the commit
-# where the branch left origin's, or from HEAD where there is no origin; and always with FULL=1, without
-# git, and where a GPU can run it. `make by-nvcc` tells the tests, which skip the rest.
-WHOLE := $(or $(filter 1,$(FULL)),$(GPU_DEVICES),$(if $(HEAD),,no git))
-CHANGED := $(if $(WHOLE),,$(if $(call requested,test test-programs by-nvcc),$(shell git ls-files -o \
-    --exclude-standard; git diff --name-only $$(git merge-base HEAD origin/HEAD 2>/dev/null || echo HEAD))))
-# $(call touched,PROGRAMS,MORE FILES)
-touched = $(if $(WHOLE)$(filter common/step.h common/device/% make/rungs.mk make/tools.mk $(2),\
-    $(filter-out common/device/emulated/%,$(CHANGED))),$(1),$(foreach p,$(1),$(if $(filter bench/variants/$(notdir $p).patch \
-    steps/$(firstword $(subst -, ,$(notdir $p)))_%,$(CHANGED)),$p)))
-BY_NVCC := $(if $(NVCC),$(PROGRAMS) $(call touched,$(VARIANTS)) \
-    $(call touched,$(STANDALONE_TRIED:%=$(BUILD)/standalone/%),standalone/%) \
-    $(call touched,$(TESTED_TRACES:%=$(BUILD)/trace/steps/%),common/trace/%))
-by-nvcc: ; @echo $(BY_NVCC)
-
-# Without nvcc there is only what a C++ compiler can build; the tests count the rest as skipped.
-test-programs: $(if $(NVCC),$(DEVICE_CU)) $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(ENERGY_TEST) $(DEVICE_EMULATED) \
-    $(EMULATED_PROGRAMS) $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
-    $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \
-    $(BY_NVCC) $(if $(NVCC),$(ENERGY) $(PTX) $(UNIT_GPU) $(GPU))
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
 $(UNIT_GPU): private CFLAGS += $(SANITIZE)
 $(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
 $(GPU): $(HARNESS)
-# Launches v24, whose main() calls the step_main() of the test.
-$(BUILD)/tests/gpu/test_streams: $(BUILD)/steps/v24.o
+# v24.o has the main(), which calls the step_main() of the test.
+$(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v24.o
 $(UNIT_GPU) $(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
-	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c %.o %.a,$^) -o $@ $(LDLIBS))
+	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $< $(filter %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	$(call run,c++ -fsanitize $<,$(CXX) -std=c++20 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags

@@ -41,7 +41,7 @@ CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic
 NVCC_WARN := -Xcompiler -Wall,-Wextra,$(RUNG_WARN) $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
 NVCCFLAGS := -std=c++20 -O3 -lineinfo $(NVCC_WARN) -Icommon
 PTXAS := -Xptxas -v,-warn-spills
-# tests/energy_code.py reads the machine code in the object.
+# tests/test_nvcc.py reads the machine code in the object.
 READABLE := --no-compress
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # No program links libcuda: it must start on a machine that has no driver.

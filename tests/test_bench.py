@@ -1,356 +1,279 @@
-#!/usr/bin/env python3
-"""Tests of bench/ladder.py and bench/run.py with fake rungs, as on a GPU and as on the emulator.
-
-Needs no GPU. Prints one line per case; exits 1 if any failed.
-"""
+"""bench/ladder.py and bench/run.py over fake rungs, as on a GPU and as on the emulator."""
 
 from __future__ import annotations
 
 import io
-import os
 import signal
-import sys
-from argparse import Namespace
-from pathlib import Path
 from statistics import median
-from unittest import mock
 
-ROOT = Path(__file__).resolve().parent.parent
+import pytest
 
-from tools.fake_rungs import SIZE, House, close, holds, require, run, run_cases, same, tests_in
+from tools.fake_rungs import GPU, SIZE, House, bench, holds
 
-from bench import ladder
+from bench import ladder, results
 from bench import run as running
 
 FLOP = 2 * SIZE**3
 
 
-class Emulated(House):
-    """Fake rungs as they are on the emulator."""
-
-    STEPS, USUAL = "emulated", ("--emulate",)
-
-
-# --- what is measured -------------------------------------------------------------------------
-
-
-def test_samples(folder):
+def test_samples(tmp_path):
     """Samples, medians, quantiles, ratios and neighbours against figures worked out by hand."""
-    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v03={"speed": 0.6})
-    said = house.ladder().stdout
-    found = house.result()
-    same((found.commit, found.gpu["name"], found.passes), ("abc1234", "Fake GPU 1", 3))
+    speeds = {"v01": 0.5, "v02": 0.8, "v03": 0.6}
+    house = House(tmp_path, **{name: {"speeds": {"step": one}} for name, one in speeds.items()})
+    said, found = house.run(), house.result()
+    assert (found.commit, found.gpu["name"], found.passes) == ("abc1234", "Fake GPU 1", 3)
     # One TFLOPS' worth of time, 0 or 1 % longer by round, 0, 10 or 20 % longer by pass.
     factors = [1.0, 1.01, 1.1, 1.11, 1.2, 1.21]
-    for seconds, factor in zip(found.seconds("v02"), factors, strict=True):
-        close(seconds, FLOP / 1e12 * factor / 0.8)
-    close(found.rate("v02").mid, (0.8 / 1.1 + 0.8 / 1.11) / 2)
-    close(found.rate("v02").low, (0.8 / 1.21 + 0.8 / 1.2) / 2)  # position 0.5 of 0..5
-    close(found.rate("v02").high, (0.8 / 1.01 + 0.8 / 1.0) / 2)
-    close(found.rate("cublas").mid, median(1 / factor for factor in factors))
-    close(found.ratio("v02").mid, 0.8)
-    close(found.reading("v02", "ghz"), 1.6)
-    lines = [line for line in said.splitlines() if line.startswith("v02 ")]
-    holds(lines[0], "0.7 (0.7 to 0.8)", "0.800 (0.800 to 0.800)", "40.0 %", "1.600 GHz")
+    wanted = [FLOP / 1e12 * factor / 0.8 for factor in factors]
+    assert found.seconds("v02") == pytest.approx(wanted)
+    spread = ((0.8 / 1.1 + 0.8 / 1.11) / 2, (0.8 / 1.21 + 0.8 / 1.2) / 2, (0.8 / 1.01 + 0.8) / 2)
+    assert tuple(found.rate("v02")) == pytest.approx(spread)  # at 2.5, 0.5 and 4.5 of 0..5
+    assert found.rate("cublas").mid == pytest.approx(median(1 / factor for factor in factors))
+    assert found.ratio("v02").mid == pytest.approx(0.8)
+    line = next(line for line in said.splitlines() if line.startswith("v02 "))
+    holds(line, "0.7 (0.7 to 0.8)", "0.800 (0.800 to 0.800)", "40.0 %", "1.600 GHz")
     holds(said, "v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)")
     holds(said, "v03 faster than v02: NO (paired ratio 0.7500, in 0 of 3 passes)")
 
 
-def test_order(folder):
-    """Passes begin elsewhere and alternate direction; --dry-run prints every command and runs none;
-    what will run, and for how long, is said first."""
-    house = House(folder, v01={}, v02={}, v03={}, v99={})  # v99 has no source any more
-    lines = house.ladder("--dry-run").stdout.splitlines()
-    same((len(lines), house.calls(), house.out.exists()), (10, [], False))
-    holds(lines[0], "pass 1, v01: ", "--heuristics 64", f"--m {SIZE}")
+def test_order(tmp_path):
+    """Passes begin elsewhere and alternate direction; --dry-run prints every command and runs none; what
+    will run, and for how long, is said first."""
+    house = House(tmp_path, v01={}, v02={}, v03={}, v99={})  # v99 has no source any more
+    lines = house.run("--dry-run").splitlines()
+    assert (len(lines), house.calls(), house.out.exists()) == (10, [], False)
+    assert lines[0].startswith("pass 1, v01: ") and f"--m {SIZE}" in lines[0]
     said = "3 programs on the GPU (v 256x256x256 burst): 9 processes, about 0:00:11"
-    same((lines[-1], house.ladder().stderr.splitlines()[0]), (said, said))
-    same(house.calls(), ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"])
-    house.ladder("--steps", "3,v1", "--passes", "1")
-    same(house.calls()[9:], ["v01", "v03"])
+    assert (lines[-1], house.run().splitlines()[0]) == (said, said)
+    assert house.calls() == ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"]
 
 
-def test_sources(folder):
-    """Variants and rivals run after their rung, or last, if they are named, and are compared with
-    it."""
-    rungs = {"v06": {"speed": 0.5}, "v08": {"speed": 0.8}, "v06-each-sm": {}}
-    house = House(folder, **rungs, **{"v08-few": {"speed": 0.4}, "v-fast-cu-12": {"speed": 0.9}})
-    house.ladder("--passes", "1")
-    same(house.calls(), ["v06", "v08"])
-    house.ladder("--steps", "v-fast-cu-12,8,v8-few,v6-each-sm,6")
+def test_variants_and_rivals(tmp_path):
+    """They run after their rung, or last, if they are named; a variant is compared with its rung."""
+    house = House(tmp_path, v06={}, v08={}, v06_each_sm={}, v_fast_cu_12={})
+    house.add("v08-few", speeds={"step": 0.4})
+    house.run("--steps", "v-fast-cu-12,8,v8-few,v6-each-sm,6", "--passes", 1)
     found = house.result()
-    same(found.names, ["v06", "v06-each-sm", "v08", "v08-few", "v-fast-cu-12"])
+    assert found.names == ["v06", "v06-each-sm", "v08", "v08-few", "v-fast-cu-12"]
     pairs = [("v06-each-sm", "v06"), ("v08", "v06"), ("v08-few", "v08")]
-    same(ladder.neighbours(found), pairs)
-    close(found.against("v08-few", "v08").ratio, 0.5)
+    assert (ladder.neighbours(found), found.against("v08-few", "v08").ratio) == (pairs, 0.4)
 
 
-def test_moves(folder):
-    """The rungs of the t track have no k; GB/s and the ratio to a copy are told; t01 runs by
-    itself."""
-    house = House(folder, v01={}, t01={}, t02={"speed": 0.5}, t03={"speed": 0.75})
-    said = house.ladder("--track", "t").stdout
-    found = house.result()
-    same((found.names, found.shape), (["t02", "t03"], (256, 256)))
-    close(found.rate("t03").high, 750 * (1 / 1.01 + 1) / 2)
-    holds(said, "t03 faster than t02: yes (paired ratio 1.5000", "GB/s (p10 to p90)")
-    holds(said, "cudaMemcpyAsync", "somebody", "37.5 %")
-    require("TFLOPS" not in said and "cuBLAS" not in said, said)
-    house.ladder("--steps", "t01")
-    same(house.result().names, ["t01"])
-
-
-def test_one_file(folder):
-    """Tracks, shapes and protocols of one invocation are runs of one file, a protocol after the
-    other."""
-    house = House(folder, v01={}, v02={"speed": 0.5}, a02={}, t02={})
+def test_one_file(tmp_path):
+    """Tracks, shapes and protocols of one invocation are runs of one file, a protocol after the other."""
+    house = House(tmp_path, v01={}, v02={}, a02={}, t02={})
     words = ("--track", "all", "--sizes", "256,512x256x64,512x1024", "--protocol", "both")
-    house.ladder(*words, "--passes", "2")
+    house.run(*words, "--passes", 2)
     products, moves = ((256,) * 3, (512, 256, 64)), ((256, 256), (512, 1024))
-    wanted = [(shape, protocol) for protocol in ladder.BOTH for shape in products]  # of v and a
+    wanted = [(shape, protocol) for protocol in ladder.BOTH for shape in products] * 2
     wanted += [(shape, protocol) for protocol in ladder.BOTH for shape in moves]
-    same([(one.shape, one.protocol) for one in house.runs()], wanted)
-    same(house.calls()[:4], ["v01", "v02", "v02", "v01"])  # a shape's passes
+    assert [(one.shape, one.protocol) for one in house.runs()] == wanted
+    assert house.calls()[:4] == ["v01", "v02", "v02", "v01"]  # a shape's passes
 
 
 def searches(house):
     """Of each command '64' for --heuristics 64, '#7' for --algorithm 00...7."""
-    found = []
-    for words in map(str.split, house.commands()):
-        options = dict(zip(words[1::2], words[2::2]))
-        known = options.get("--algorithm")
-        found.append(f"#{int(known, 16)}" if known else options.get("--heuristics", ""))
-    return found
+    found = (dict(zip(words[1::2], words[2::2])) for words in map(str.split, house.commands()))
+    number = "--algorithm"
+    return [f"#{int(o[number], 16)}" if number in o else o.get("--heuristics", "") for o in found]
 
 
-def test_cublaslt(folder):
-    """The first program of a ladder finds the best of cuBLASLt; all have it beside them; FP8's
-    modes are ladders of their own."""
-    house = House(folder, v01={"exit": 1}, v02={"speed": 0.5, "winner": 7}, v03={}, t02={})
-    words = ("--sizes", "256,512", "--passes", "2", "--track", "all")
-    said = house.ladder(*words, status=1).stdout
+def test_cublaslt(tmp_path):
+    """The first program that can run finds the best of cuBLASLt, which all have beside them; FP8's
+    programs that add and scale alike share a search."""
+    house = House(tmp_path, v01={"each": {"exit": 1}}, v02={"winner": 7}, v03={}, t02={})
+    said = house.run("--sizes", "256,512", "--passes", 2, "--track", "all", status=1)
     one_ladder = ["64", "64", "#7", "#7", "#7"]  # v01 fails, and is not run again
-    same(
-        (searches(house)[:10], {*searches(house)[10:]}), (2 * one_ladder, {""})
-    )  # t multiplies not
+    assert searches(house) == [*one_ladder, *one_ladder, *4 * [""]]  # t02 multiplies nothing
     holds(said, "of cuBLASLt (p10 to p90)", "the best of 64 heuristics: kernel of number 7")
-    found = house.runs()[0]
-    close(found.ratio("v02", "cublaslt").mid, 0.4)
-    same(found.heuristics["winner"]["number"], 7)
+    house.add("v02", winner=1, found={"enumerated": 1584, "launched": 1592, "cut": True})
     for many, wanted in (("2", ["2", "#1"]), ("0", ["", ""]), ("all", ["all", "#1"])):
-        house.add("v02", {"winner": 1, "cut": many == "all"})
-        said = house.ladder("--heuristics", many, "--passes", "1", "--steps", "2,3").stdout
-        same(searches(house)[-2:], wanted)
-        same("cublaslt" in house.result().contenders, many != "0")
+        said = house.run("--heuristics", many, "--passes", 1, "--steps", "2,3")
+        assert searches(house)[-2:] == wanted
+        assert ("cublaslt" in house.result().contenders) == (many != "0")
     holds(said, "the best of 1,592 configurations (a list that was cut): kernel of number 1")
-    house = House(Path(folder) / "f", f01={"winner": 7}, f02={"winner": 5}, f08={})
-    house.add("f03", {"winner": 3, "block_scales": True})
-    house.add("f04", {"block_scales": True})
-    said = house.ladder("--track", "f", "--passes", "1").stdout
-    same(house.calls(), ["f01", "f08", "f02", "f03", "f04"])
-    same(searches(house), ["64", "#7", "64", "64", "#3"])
-    same(said.count("kernel of number"), 3)
-
-
-def test_protocols(folder):
-    """What a protocol reads beside the time is shown: a clock, what was before, an early launch. A
-    wide spread is warned about."""
-    house = House(folder, v01={"noise": 0.02}, v17={"speed": 0.8, "early": 1.0})
-    words = ("--heuristics", "0", "--protocol")
-    said = house.ladder(*words, "burst").stdout
-    close(house.result().ratio("v17", "early").mid, 0.8)  # its time over that of the usual launch
-    holds(
-        said, "early launch over usual, time", "WARNING: the spread is wide (over 1%", "v01 (2.0%)"
-    )
-    holds(house.ladder(*words, "sustained").stdout, "650 W")
-    # The median of the passes, each program's calls 3 to 5.
-    close(house.result().reading("v01", "ghz"), 1.9)
-    same([line.split("--turn ")[1][0] for line in house.commands()[-6:]], list("001122"))
-    said = house.ladder(*words, "call").stdout
-    microseconds = 1e6 * median(house.result().seconds("v01"))
-    close(house.result().reading("v01", "before_seconds"), 0.008)
-    holds(said, f"{microseconds:.2f} µs", "a call", "before")
-    require("clock" not in said, said)
+    scales = {"speeds": {"cublaslt_block_scales": 1.0}}
+    rungs = {"f01": {"winner": 7}, "f02": {"winner": 5}, "f08": {}}
+    house = House(tmp_path / "f", **rungs, f03={"winner": 3, **scales}, f04=scales)
+    assert house.run("--track", "f", "--passes", 1).count("kernel of number") == 3
+    assert house.calls() == ["f01", "f08", "f02", "f03", "f04"]
+    assert searches(house) == ["64", "#7", "64", "64", "#3"]
 
 
 # --- what goes wrong --------------------------------------------------------------------------
 
 FAILURES = {
-    "v02": ({"exit": 1, "stderr": "v02: wrong\nthread 3 waits"}, "exit status 1: v02: wrong"),
-    "v03": ({"crash": True}, "SIGABRT"),
-    "v04": ({"exit": 77, "stderr": "needs something else"}, "needs something else"),
-    "v05": ({"wrong_in_call": 0}, "exit status 1: WRONG      exact: 1 of 4 differ"),
-    "v06": ({"sleep_in_call": 0}, "not finished after 2 s"),
-    "v07": ({"exit": 2, "stderr": "v07: unknown option (--help says more)"}, "exit status 2"),
-    "v08": ({"gpu": "Fake GPU 2"}, "its gpu is not that of the first program"),
-    "v09": ({"commit": "def5678"}, "its commit is not that of the first program"),
+    "v02": ({"each": {"exit": 1, "err": "v02: bad\nthread 3 waits"}}, "exit status 1: v02: bad"),
+    "v03": ({"each": {"signal": signal.SIGABRT, "to": "me"}}, "SIGABRT"),
+    "v04": ({"each": {"exit": 77, "err": "needs something else"}}, "needs something else"),
+    "v05": ({"each": {"exit": 1, "out": "WRONG  1 of 4\nmore"}}, "exit status 1: WRONG  1 of 4"),
+    "v06": ({"each": {"sleep": 60}}, "not finished after 1 s"),
+    "v07": ({"each": {"exit": 2, "err": "v07: what (--help says more)"}}, "exit status 2"),
+    "v08": ({"row": {"gpu": {**GPU, "sms": 1}}}, "its gpu is not that of the first"),
+    "v09": ({"row": {"commit": "def5678"}}, "its commit is not that of the first program"),
     "v10": ({"problem": {"seed": 2}}, "it ran"),
-    **{f"v{11 + i}": ({"json": text}, "its JSON") for i, text in enumerate(("{", "[]", ""))},
+    "v11": ({"json": "{"}, "its JSON"),
+    "v12": ({"json": "[]"}, "its JSON"),
+    "v13": ({"row": {"launches": -1}}, "launches is -1, not count"),
 }
 
 
-def test_failing(folder):
-    """Wrong, crashing, hanging and silent rungs, and those whose row is none or another's, are
-    noted; the others are still measured."""
-    bad = {name: behaviour for name, (behaviour, _) in FAILURES.items()}
-    house = House(folder, v01={}, **bad, v20={})
-    said = house.ladder("--timeout", "2", status=1).stdout
-    found = house.result()
+def test_failing(tmp_path):
+    """Wrong, crashing, hanging and silent rungs, and those whose row is another's or none, are noted; the
+    others are still measured."""
+    house = House(tmp_path, v01={}, **{name: told for name, (told, _) in FAILURES.items()}, v20={})
+    said, found = house.run("--timeout", 1, status=1), house.result()
+    assert (found.measured, found.passes) == (["v01", "v20"], 3)
     for name, (_, why) in FAILURES.items():
-        holds(found.failed[name], why)
-        holds(said, f"FAILED: {found.failed[name]}")
-    same((found.measured, found.passes), (["v01", "v20"], 3))
-    same(house.calls().count("v02"), 1)
+        assert why in found.failed[name] and f"FAILED: {found.failed[name]}" in said
+        assert house.calls().count(name) == 1
 
 
-def test_not_taken(folder):
-    """A shape that a rung doesn't take is no failure; a rung that fails at one shape is tried at
-    the next."""
+def test_not_taken(tmp_path):
+    """A shape that a rung doesn't take is no failure; a rung that fails at one is tried at the next."""
     of_64 = {"multiple": 64}
-    house = House(folder, v01=of_64, v02={"multiple": 512}, v03=of_64, v04={"alone": 512})
-    said = house.ladder("--sizes", "256,512,96").stdout
-    first, second, third = house.runs()
-    same(first.refused, {"v02": "m=256 is no multiple", "v04": ladder.ALONE})
-    same((first.measured, second.measured), (["v01", "v03"], ["v01", "v02", "v03", "v04"]))
-    same((third.names, len(third.refused)), ([], 4))
-    same(house.calls().count("v02"), 5)  # once where it refuses
+    house = House(tmp_path, v01=of_64, v02={"multiple": 512}, v03=of_64, v04={"alone": 512})
+    said, (first, second, third) = house.run("--sizes", "256,512,96"), house.runs()
+    assert first.refused == {"v02": "m=256 is no multiple", "v04": ladder.ALONE}
+    assert (first.measured, second.measured) == (["v01", "v03"], ["v01", "v02", "v03", "v04"])
+    assert (third.names, len(third.refused)) == ([], 4)
+    assert house.calls().count("v02") == 5  # once where it refuses
     holds(said, "v02 does not take this shape: m=256 is no multiple")
 
 
-def test_nothing(folder):
-    """Without a result no file is written, and it is said why; 77 of the first rung of a single
-    track ends the ladder, and where one track cannot run another may."""
-    house = House(folder, v01={"exit": 2, "stderr": "m=256 is too small"})
-    holds(house.ladder(status=1).stderr, "m=256 is too small")
-    house.add("v01", {"exit": 77, "stderr": "v01: no GPU found"})
-    house.add("v02", {})
-    holds(house.ladder(status=77).stderr, "\nv01: no GPU found\n")
-    same((house.calls(), house.out.exists()), (["v01", "v01"], False))
-    house.add("a02", {})
-    house.ladder("--steps", "v01,a02", status=1)
-    same(house.result().measured, ["a02"])
+OTHER = {"row": {"other_processes": ["4711 python3"]}}
+NAMED = "WARNING: other processes used the GPU: 4711 python3"
+FASTER = {
+    "speeds": {"step": 0.75, "second_opinion": 0.25},
+    "row": {"names": {"second_opinion": "X"}},
+}
+LAUNCHED = {"speeds": {"step": 0.8, "early": 1.0}}
+SAYS = [  # rungs, options, the exit status, what is said
+    (
+        {"t02": {}, "t03": FASTER},
+        "--track t",
+        0,
+        "GB/s (p10 to p90)|cudaMemcpyAsync|other  X|37.5 %",
+    ),
+    ({"v01": {"noise": 0.02}}, "", 0, "WARNING: the spread is wide (over 1%|v01 (2.0%)"),
+    ({"v17": LAUNCHED}, "", 0, "early launch over usual, time|0.800 (0.800 to 0.800)"),
+    ({"v01": {}}, "--protocol sustained", 0, "650 W|650 J|1.600 GHz"),
+    ({"v01": {}}, "--protocol call", 0, "37.08 µs|0.0020 s"),  # medians of three passes
+    ({"v01": OTHER}, "", 1, "in use by 4711 python3: nothing is measured; --share-gpu"),
+    ({"v01": OTHER}, "--share-gpu", 0, NAMED),
+    ({"v01": {**OTHER, "busy_from": 2}}, "", 0, NAMED),
+    ({"v01": {"each": {"exit": 77, "err": "v01: no GPU"}}, "v02": {}}, "", 77, "\nv01: no GPU\n"),
+    (
+        {"v01": {"each": {"exit": 77}}, "a02": {}},
+        "--steps 1,a2",
+        1,
+        "v01: FAILED: it printed nothing",
+    ),
+]
 
 
-def test_busy(folder):
-    """Beside another process nothing is recorded, unless it is allowed, and said; one that comes
-    later is named."""
-    told = "WARNING: other processes used the GPU: 4711 python3"
-    house = House(folder, v01={"other_processes": ["4711 python3"]})
-    said = house.ladder(status=1).stderr
-    holds(said, "the GPU is in use by 4711 python3: nothing is measured; --share-gpu")
-    same((len(house.calls()), house.lines()), (1, []))
-    holds(house.ladder("--share-gpu").stdout, told)
-    house.add("v01", {"other_processes": ["4711 python3"], "since": 5})
-    holds(house.ladder().stdout, told)
+NAMES = "words move|a wide spread|an early launch|sustained|a call|another process|a shared GPU"
+NAMES = f"{NAMES}|a later process|no GPU|another track".split("|")
 
 
-def test_interrupted(folder):
-    """A signal keeps what is finished and ends the rung under way; before any has finished nothing
-    is written."""
-    # v01 v02 v02 v01 at 256; v01 v02 and then v02 sleeps at 512
-    words = ("--sizes", "256,512,1024", "--passes", "2")
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        house = House(Path(folder) / number.name, v01={}, v02={"sleep_in_call": 3})
-        result = house.interrupted(7, number, *words)
-        killed = number == signal.SIGKILL
-        same(
-            (result.returncode, "INTERRUPTED" in result.stdout), (-9 if killed else 130, not killed)
-        )
-        same([one.passes for one in house.runs()], [2, 1])
-        house.add("v02", {})  # where it was killed, the one that sleeps is left
-    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
-    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
-    house = Emulated(Path(folder) / "emulated", v01={}, v02={"sleep_in_call": 0}, v03={})
-    result = house.interrupted(2, signal.SIGINT, "--jobs", "1")
-    same((result.returncode, house.calls(), len(house.lines())), (130, ["v01", "v02"], 1))
+@pytest.mark.parametrize(("rungs", "words", "status", "said"), SAYS, ids=NAMES)
+def test_says(tmp_path, rungs, words, status, said):
+    """What is read beside the time is shown, and what is wrong with it. Nothing is recorded beside another
+    process, unless that is allowed, nor if a single track's first rung cannot run."""
+    house = House(tmp_path, **rungs)
+    holds(house.run(*words.split(), status=status), *said.split("|"))
+    assert house.out.exists() == (status == 0 or "a02" in rungs)
+    assert {*house.calls()} <= {*rungs} - ({"v02"} if status == 77 else set())
 
 
-def test_bad_usage(folder):
-    """Everything that can be known beforehand is refused with exit 2 and nothing run."""
-    house = House(folder, v01={}, t02={})
-    words = "--size 0|--size -8|--size 8x|--size 99999999999|--size=|--m 256|--steps v02"
-    words += "|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER|--steps x01"
-    words += f"|--build {folder}/nowhere"
-    words += f"|--protocol none|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1"
-    words += "|--sizes 8x9|--sizes 8x9x7 --track t|--track a|--track b|--heuristics 65"
-    house.refuses(*words.split("|"), "--heuristics -1", "--heuristics any", "--unknown")
-    words = "--protocol foo|--sizes all|--sizes 64,squares|--track t|--passes 2"
-    house = Emulated(Path(folder) / "emulated", v01={})
-    house.refuses(*words.split("|"), "--sizes 64x64x64 --track t")
+@pytest.mark.parametrize(
+    ("number", "rung", "call", "passes"),
+    [
+        (signal.SIGINT, "v02", "3", [2, 1]),
+        (signal.SIGTERM, "v02", "3", [2, 1]),
+        (signal.SIGKILL, "v02", "3", [2, 1]),
+        (signal.SIGINT, "v01", "0", []),
+    ],
+)
+def test_interrupted(tmp_path, number, rung, call, passes):
+    """A signal keeps what is finished and ends the rung under way; before any has nothing is written."""
+    # v01 v02 v02 v01 at 256; v01 v02 and then v02 signals at 512
+    house = House(tmp_path, v01={}, v02={})
+    house.add(rung, acts={call: {"signal": number, "sleep": 30}})
+    result = house.apart("--sizes", "256,512", "--passes", 2)
+    assert result.returncode == (-9 if number == signal.SIGKILL else running.INTERRUPTED)
+    assert [one.passes for one in house.runs()] == passes
 
 
-def test_unwritable(folder):
+USAGE = "--size 0|--size 8x|--size 99999999999|--size=|--m 256|--steps v02|--steps banana|--steps="
+USAGE += "|--steps v01-missing|--steps v01-UPPER|--steps x01|--build /nowhere|--protocol none"
+USAGE += f"|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1|--sizes 8x9|--track a"
+USAGE += "|--sizes 8x9x7 --track t|--track b|--heuristics 65|--heuristics any|--unknown"
+EMULATED = "--protocol foo|--sizes all|--sizes 64,squares|--track t|--passes 2"
+
+
+@pytest.mark.parametrize("words", [*USAGE.split("|"), *(f"E {one}" for one in EMULATED.split("|"))])
+def test_bad_usage(tmp_path, words):
+    """All that can be known beforehand is refused, and nothing is run; E: on the emulator."""
+    house = House(tmp_path, emulated=words[0] == "E", v01={})
+    assert house.run(*words.removeprefix("E ").split(), status=running.BAD_USAGE)
+    assert (house.calls(), house.out.exists()) == ([], False)
+
+
+def test_unwritable(tmp_path):
     """What cannot be written is one line, and an exit status that says so."""
-    house = House(folder, v01={})
-    limited = ["bash", "-c", 'ulimit -f 2; exec "$@" >/dev/null', "-"]
-    result = run(*limited, *house.command("--rounds", "30", "--heuristics", "0"))
-    same((result.returncode, "File too large" in result.stderr), (1, True))
+    house = House(tmp_path, v01={})
+    result = house.apart("--rounds", 30, "--heuristics", 0, shell='ulimit -f 2; exec "$@"')
+    assert (result.returncode, "File too large" in result.stderr) == (1, True)
     house.out.unlink()
-    commands = [house.command("--passes", "1")]
-    for program, *words in (("compare", house.out, house.out), ("record", "--list")):
-        commands.append([sys.executable, "-m", f"bench.{program}", *words])
-    for command in commands:
-        result = run("bash", "-c", 'exec "$@" >/dev/full', "-", *command)
-        require(result.returncode in (1, running.OUTPUT_LOST), f"{command}: {result.returncode}")
-        require("Traceback" not in result.stderr and "No space left" in result.stderr, result)
-    same(len(house.lines()), 1)  # it was written all the same
+    result = house.apart(shell='PYTHONUNBUFFERED= exec "$@" >/dev/full')
+    assert (result.returncode, "No space left" in result.stderr) == (running.OUTPUT_LOST, True)
+    assert house.result().passes == 3  # it was written all the same
 
 
-def test_places(folder):
-    """What is recorded takes the place of what is there, in a folder of the GPU; one's own goes to
-    a new file."""
-    gpu, there = {"name": "NVIDIA H200", "card": "f16415c7"}, Path(folder) / "nvidia-h200"
-    there.mkdir()
-    (there / "a-test.f16415c7.jsonl").touch()
-    options = Namespace(out=None, record="a-test.{card}", build=Path(folder))
-    with mock.patch.object(running, "RESULTS", Path(folder)):
-        found = running.File(options).place(gpu)
-    same((found, found.exists()), (there / "a-test.f16415c7.jsonl", False))
-    options.record = None
-    same(running.File(options).place(None).parent, Path(folder) / "results" / "emulator")
+def test_places(tmp_path, monkeypatch):
+    """What is recorded takes the place of what is there, in a folder of the GPU; one's own goes to a new
+    file."""
+    house = House(tmp_path, v01={})
+    monkeypatch.setattr(running, "RESULTS", tmp_path)
+    for words in (("--record", "a-test.{card}"), ("--record", "a-test.{card}"), ()):
+        bench(ladder.ladder_main, "--build", tmp_path, "--size", SIZE, *words)
+    (run,) = results.load(tmp_path / "fake-gpu-1" / "a-test.0a1b2c3d.jsonl")
+    assert (run.passes, len(house.calls())) == (5, 15)
+    assert len(list(tmp_path.glob("results/fake-gpu-1/2*Z.jsonl"))) == 1
 
 
-def test_emulated(folder):
-    """On the emulator rungs are checked, and their counts shown, at their own shapes or at those
-    that are named; a failure is told in a rung's own words."""
-    house = Emulated(folder, v01={}, v02={"multiple": 512}, a01={}, t02={})
-    house.add("v03", {"exit": 1, "stdout": "WRONG      exact: 3 of 9 differ\npolicy     lazy\n"})
-    result = house.ladder("--policy", "lazy", status=1)
-    holds(result.stderr, "5 programs on the emulator (v 256x256x256, ", "v01: verified")
-    holds(result.stdout, "CPU emulator, m=256 n=256 k=256, inputs normal, no speed is measured")
-    holds(result.stdout, "v01   idea of v01  42             1.50 MB   0.25 MB      12\n")
-    holds(result.stdout, "v02 does not take this shape: m=256 is no multiple")
-    holds(result.stdout, "v03   FAILED: exit status 1: WRONG      exact: 3 of 9 differ\n")
-    same(
-        (house.runs()[0].gpu, {one.shape for one in house.runs()}), (None, {(256,) * 3, (256,) * 2})
-    )
-    command = house.commands()[-1]
-    holds(command, "--policy lazy", "--inputs normal")
-    require("--protocol" not in command, command)
-    plan = (sys.executable, *House.PROGRAM, "--emulate", "--build", folder, "--dry-run")
-    result = run(*plan, "--protocol", "burst", "--steps", "v01")
-    holds(result.stderr, "the emulator measures no time")
-    holds(result.stdout, "/emulated/v01 --inputs normal", "1 programs on the emulator (v): 1 proc")
+def test_emulated(tmp_path):
+    """On the emulator rungs are checked, and their counts shown, at their own shapes or at those that are
+    named; a failure is told in a rung's own words."""
+    house = House(tmp_path, emulated=True, v01={}, v02={"multiple": 512}, a01={}, t02={})
+    house.add("v03", each={"exit": 1, "out": "WRONG      exact: 3 of 9 differ\npolicy     lazy\n"})
+    said = house.run("--policy", "lazy", status=1)
+    holds(said, "5 programs on the emulator (v 256x256x256, ", "v01: verified")
+    holds(said, "CPU emulator, m=256 n=256 k=256, inputs normal, no speed is measured")
+    holds(said, "v01   idea of v01  42             1.50 MB   0.25 MB      12\n")
+    holds(said, "v02 does not take this shape: m=256 is no multiple")
+    holds(said, "v03   FAILED: exit status 1: WRONG      exact: 3 of 9 differ\n")
+    assert {(one.gpu, one.shape) for one in house.runs()} == {
+        (None, (256,) * 3),
+        (None, (256,) * 2),
+    }
+    assert "--inputs normal --seed 1 --policy lazy" in house.commands()[-1]
+    plan = ("--emulate", "--build", tmp_path, "--dry-run", "--protocol", "burst", "--steps", "v01")
+    said = bench(ladder.ladder_main, *plan)
+    holds(said, "the emulator measures no time", "/emulated/v01 --inputs normal")
+    holds(said, "1 programs on the emulator (v): 1 proc")
 
 
-def test_progress(_):
-    """The time left is what as many took before; a bar is one line, and a log has a line of each
-    run."""
-    plan = ladder.make_plan([running.Task("v", "burst", {"m": 8}, (("v01", ""), ("v02", "")))], 2)
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    for stream, wanted in (
-        (terminal, f"\r\033[K[{'#' * 7}{'.' * 23}] 1/4 pass 1, v02, 0:00:30 left\r\033[K"),
-        (io.StringIO(), "pass 1, v01: fine (10.0 s, 0:00:30 left)\n"),
-    ):
-        with mock.patch.object(running.time, "monotonic", iter((100, 110, 110)).__next__):
-            shown = running.Progress(stream)
-            shown.finished(plan[0], 10, "fine", 3)
-            shown.running(plan[1:2], 2)
-            shown.close()
-        same(stream.getvalue(), wanted)
-
-
-if __name__ == "__main__":
-    os.chdir(ROOT)
-    sys.exit(run_cases("bench", tests_in(globals())))
+def test_progress(monkeypatch):
+    """The time left is what as many took before; a bar is one line."""
+    task = running.Task("v", "burst", {"m": 8}, (("v01", ""), ("v02", "")))
+    plan, stream = ladder.make_plan([task], 2), io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(running.time, "monotonic", iter((100, 110, 110)).__next__)
+    shown = running.Progress(stream)
+    shown.finished(plan[0], 10, "FAILED: x", 3)
+    shown.running(plan[1:2], 2)
+    said = "pass 1, v01: FAILED: x (10.0 s, 0:00:30 left)\n"
+    bar = f"[{'#' * 7}{'.' * 23}] 1/4 pass 1, v02, 0:00:30 left"
+    assert stream.getvalue() == f"\r\033[K{said}\r\033[K{bar}"

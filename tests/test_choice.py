@@ -1,83 +1,98 @@
-#!/usr/bin/env python3
-"""Tests of v18's model: it takes the kernel that is fastest, or close to it, where that is recorded.
-
-The recorded runs are those with v18 and all of its variants in them, each of which takes one of
-its kernels always. At the shapes of FITTED the model's constants were read off what was measured;
-the others are a test of it. Needs no GPU: make builds tests/choice/choose.cu, which asks the rung,
-and the same of a rung with a model in which turns end as quickly as others, which must fail here.
-Prints one line per case; exits 1 if any failed.
-"""
+"""v18 takes the kernel that is fastest, or close to it, where that is recorded; and bench/fit.py finds
+constants of the model of v19 to v24 from times that were made with others."""
 
 from __future__ import annotations
 
+import ctypes
+import json
+import random
 import re
 import subprocess
-import sys
 
-from tools import BUILD, ROOT, case, exit_status, skip
+import pytest
 
+from tools import BUILD, made_runs
+from tools.fake_rungs import holds
+
+from bench import fit, record
 from notes.tools import tables
 
 MOST_SLOWER = 0.02  # than the fastest variant's rate
-FITTED = ("16384x4096x256", "12288x3072x512", "6144x4096x2048")
-H200_SMS = 132
-TOLD = "16384x4096x256"  # that ends in turns take longer
+KERNEL = {
+    "v18-tall": 0,
+    "v18-wide": 1,
+    "v18-turns": 2,
+    "v18-square": 3,
+    "v18-narrow": 4,
+}  # its place
+RUNS = [run for run in tables.Library().runs if {"v18", *KERNEL} <= {*run.measured}]
+TOLD = (16384, 4096, 256)  # where it matters that ends in ping-pong take longer
 
 
-def variants():
-    """The variants that take one of v18's kernels always, by its place among them."""
-    always = re.compile(r"^\+ +made->kernel = &KERNELS\[(\d+)\];$", re.MULTILINE)
-    paths = sorted((ROOT / "bench" / "variants").glob("v18-*.patch"))
-    found = [(always.search(path.read_text()), path.stem) for path in paths]
-    return {int(kernel[1]): name for kernel, name in found if kernel}
+@pytest.mark.needs("tests/choice/rung", "tests/choice/quick-turns")
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: tables.title(run.shape))
+def test_choice(run):
+    """The choice costs little; at one shape a model with quick ends in ping-pong makes a worse one."""
+    assert {*record.CHOICES.split(",")} == {"v18", *KERNEL}
+    rates = {KERNEL[name]: run.against(name, "v18").ratio for name in KERNEL}
+    for program in ("rung", "quick-turns") if run.shape == TOLD else ("rung",):
+        words = [BUILD / "tests/choice" / program, *map(str, (run.gpu["sms"], *run.shape))]
+        said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+        slower = 1 - rates[int(said)] / max(rates.values())
+        assert (slower <= MOST_SLOWER) == (program == "rung"), f"{program} takes {said}"
 
 
-def choice(program, sms, shape):
-    """The variant that takes the kernel that the model takes."""
-    command = [BUILD / "tests" / "choice" / program, str(sms), *shape.split("x")]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return variants()[int(said)]
+KERNELS = {
+    "128 x 256, 4 stages, cooperative": (128, 256, 2, 1, 0, 4, 1, 1, False),
+    "256 x 200, 3 stages, cooperative, 1x4": (256, 200, 2, 1, 0, 3, 1, 4, False),
+    "128 x 160, 5 stages, ping-pong, 4x2": (128, 160, 2, 2, 0, 5, 4, 2, False),
+    "64 x 16, 16 stages, one consumer, swapped": (64, 16, 1, 1, 0, 16, 1, 1, True),
+    "192 x 192, 4 stages, cooperative by columns, swapped": (192, 192, 2, 1, 1, 4, 1, 1, True),
+}
+OTHER = {"start": 0.5, "price_byte": 2}  # times the header's
+FORMS = 3
+LISTED = "clusters of 1, 2 ... CTAs that are resident at once: 132 66 39 30 22 17 15 15\n"
+LISTED += "".join(f"   1  {words}   2  whole\n" * FORMS for words in KERNELS)
 
 
-def measured():
-    """(shape, multiprocessors, {variant: its rate as a multiple of v18's}) of the runs in which all
-    variants have a result."""
-    for run in tables.Library().runs:
-        if {"v18", *variants().values()} <= {*run.measured}:
-            rates = {name: run.against(name, "v18").ratio for name in variants().values()}
-            yield "x".join(map(str, run.shape)), run.gpu["sms"], rates
+def timed(model, numbers):
+    """A row of `--kernel all --json` if these constants were the truth, with an error of 1 %."""
+    values = {name: OTHER.get(name, 1) * value for name, value in fit.constants().items()}
+    shape = (numbers.choice((16, 512, 777, 3000)), 1024 * numbers.randint(1, 9))
+    shape += (64 * numbers.randint(4, 150),)
+    numbered = range(1, FORMS * len(KERNELS) + 1)
+    plans = {i: model.point(i, shape, made_runs.H200) for i in numbered}
+    points = {i: point for i, point in plans.items() if point}
+    cycles, ones = ((ctypes.c_double * len(points))(*[1] * len(points)) for _ in range(2))
+    given = (ctypes.c_double * len(values))(*values.values())
+    rows = (fit.Point * len(points))(*points.values()), ones, cycles
+    model.library.model_loss(given, len(points), *rows)
+    seconds = [cycle / fit.HERTZ * numbers.uniform(0.99, 1.01) for cycle in cycles]
+    timed = {f"kernel-{i}": {"seconds": [one] * 3} for i, one in zip(points, seconds)}
+    return made_runs.row("v24", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
 
 
-def why_not(program, shape, sms, rates):
-    """Why the model's choice is no good; empty if it is."""
-    taken = choice(program, sms, shape)
-    fastest = max(variants().values(), key=rates.get)
-    slower = 1 - rates[taken] / rates[fastest]
-    return f"it takes {taken}, {slower:.1%} slower than {fastest}" if slower > MOST_SLOWER else ""
-
-
-def main():
-    subprocess.run(["make", "-s", "choices"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    case("each of v18's kernels has a variant", "" if len(variants()) == 5 else f"{variants()}")
-    runs = list(measured())
-    if runs:
-        shapes = {shape for shape, _, _ in runs}
-        case("all variants were measured where it was fitted", " ".join(set(FITTED) - shapes))
-        case("and where it was not", "" if shapes - set(FITTED) else "no ladder has them all")
-    else:
-        skip("v18's choices against its fastest kernels", "no ladder has all of its variants")
-    for run in runs:
-        words = "fitted to" if run[0] in FITTED else "not fitted to"
-        case(f"the choice at {run[0]} ({words})", why_not("rung", *run))
-    right, wrong = (choice(program, H200_SMS, TOLD) for program in ("rung", "quick-turns"))
-    why = f"both take {right}" if right == wrong else ""
-    case(f"a model with quick turns chooses otherwise at {TOLD}", why)
-    for run in runs:
-        if run[0] == TOLD:
-            why = "" if why_not("quick-turns", *run) else "its choice passes for a good one"
-            case(f"a model with quick turns is refused at {TOLD}", why)
-    return exit_status()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.needs("model.so")
+def test_fit(tmp_path, capsys):
+    """A fit finds what these times can tell, and the choice by it is that of the times."""
+    model, numbers = fit.Model(LISTED), random.Random(1)
+    assert {words: fit.kernel_of(words) for words in KERNELS} == KERNELS
+    paths = [tmp_path / name for name in ("fitted.jsonl", "others.jsonl")]
+    for path, count in zip(paths, (60, 20)):
+        path.write_text("".join(f"{json.dumps(timed(model, numbers))}\n" for _ in range(count)))
+    (tmp_path / "kernels").write_text(LISTED)
+    words = [paths[1], "--kernels", tmp_path / "kernels", "--fit", paths[0]]
+    fit.main([*map(str, words)])
+    said, before = capsys.readouterr().out, fit.constants()
+    holds(said, ": 60 shapes, ", ": 20 shapes, ")
+    printed = re.findall(r"^    \.(\w+) = ([-.\de+]+),$", said, re.MULTILINE)
+    values, others = {name: float(one) for name, one in printed}, fit.Times(model, [paths[1]])
+    assert [*values] == [*before]
+    for name, factor in OTHER.items():
+        assert 0.8 < values[name] / before[name] / factor < 1.25
+    assert all(values[name] == before[name] for name in fit.KEPT)
+    assert others.loss(values) < others.loss(before) / 4
+    assert max(others.costs(values))[0] < 1.03
+    paths[0].write_text(json.dumps(made_runs.row("v24", {"step": {"seconds": [1.0]}})))
+    with pytest.raises(ValueError, match="fitted.jsonl"):
+        fit.Times(model, paths[:1])

@@ -1,131 +1,120 @@
-#!/usr/bin/env python3
-"""Tests of shapes and families of them, and of bench/sweep.py with fake rungs.
-
-Needs no GPU. Prints one line per case; exits 1 if any failed.
-"""
+"""Shapes and families of them, and bench/sweep.py with fake rungs."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import pytest
 
-from tools.fake_rungs import House, close, holds, refused, require, run_cases, same, tests_in
+from tools.fake_rungs import House, holds
 
-from bench import ladder, shapes
+from bench import shapes
+from bench.run import UsageError
+from bench.sweep import sweep_main
 
 
-def test_sizes(_):
+def test_sizes():
     """Names and spellings of shapes, track by track."""
     found = shapes.of_sizes("squares", ("v", "t"))
-    same([shape["m"] for shape in found["v"]], list(shapes.SQUARES))
-    same(found["t"][-1], {"m": 32768, "n": 32768})
-    same(shapes.of_sizes(None, "vt"), {"v": [dict.fromkeys("mnk", 8192)], "t": [found["t"][-1]]})
+    assert [shape["m"] for shape in found["v"]] == list(shapes.SQUARES)
+    moved = {"m": 32768, "n": 32768}
+    assert found["t"][-1] == moved
+    assert shapes.of_sizes(None, "vt") == {"v": [dict.fromkeys("mnk", 8192)], "t": [moved]}
     both = shapes.of_sizes(" ALL, 8192 ,96", ("v",))["v"]
-    same(len(both), len(shapes.SQUARES) + len(shapes.MODELS) + 1)  # 8192 once
-    same(both[-1], {"m": 96, "n": 96, "k": 96})
-    same(shapes.of_sizes("64x128", ("v", "t")), {"v": [], "t": [{"m": 64, "n": 128}]})
-    for text in ("", "0", "8192x", "1x2", "1x2x3x4", "big", "-8", "8 9", "8,,9", str(2**31)):
-        refused("--sizes", shapes.of_sizes, text, ("v",))
-    refused("--sizes", shapes.of_sizes, "1x2x3", ("t",))
+    assert len(both) == len(shapes.SQUARES) + len(shapes.MODELS) + 1  # 8192 once
+    assert both[-1] == {"m": 96, "n": 96, "k": 96}
+    assert shapes.of_sizes("64x128", ("v", "t")) == {"v": [], "t": [{"m": 64, "n": 128}]}
+    assert len(shapes.of_sizes("few,16x8192x8192", ("v",))["v"]) == 10
 
 
-PINNED = {  # the first shapes of families
-    "aligned:1": ((256, 13440, 8192), (14336, 3584, 1472), (256, 896, 8768)),
-    "any:1": ((9997, 3864, 24), (77, 13080, 7848), (2755, 31128, 1600)),
-    "rows:1": ((2, 8192, 7168), (2, 4096, 5120), (8, 5120, 14336)),
-    "odd:1": ((17, 30430, 4672), (1833, 119, 7273), (13217, 2216, 46)),
-}
-LIMITS = {  # GFLOP, and what holds of (m, n, k)
-    "aligned": (
-        4,
-        3000,
-        lambda m, n, k: not (m % 128 or n % 128 or k % 64) and max(m, n, k) < 16385,
-    ),
-    "any": (1, 2000, lambda m, n, k: not (n % 8 or k % 8) and 16 <= min(m, n, k)),
-    "rows": (0, 2000, lambda m, n, k: m <= 128 and {n, k} <= {*shapes.LAYERS}),
-    "odd": (1, 2000, lambda m, n, k: (n % 8 or k % 8) and 16 <= min(m, n, k)),
-}
+BAD = f"v,v0,v8192x,v1x2,v1x2x3x4,vbig,v-8,v8 9,v{2**31},t1x2x3,tany:1,vany,vany:,vany:x,vsome:1"
 
 
-def test_families(_):
-    """Families of shapes are within their limits, the same for ever, and no two seeds share a
-    shape."""
-    for word, first in PINNED.items():
-        same((word, shapes.of_word(word, "v")[: len(first)]), (word, first))
-        same(shapes.of_word(f"{word}:2", "v"), first[:2])
-    for family, (least, most, holds_of) in LIMITS.items():
-        found = [one for seed in range(1, 5) for one in shapes.of_word(f"{family}:{seed}", "v")]
-        same((family, len({*found})), (family, 4 * 60))
-        for m, n, k in found:
-            good = least <= 2e-9 * m * n * k <= most and holds_of(m, n, k)
-            size = m * k + n * k + m * n <= 2**29 and max(m, n, k) <= 32768
-            require(good and size, f"{family}: {m}x{n}x{k}")
-    ragged = {(bool(n % 8), bool(k % 8)) for _, n, k in shapes.of_word("odd:1", "v")}
-    same(ragged, {(True, True), (True, False), (False, True)})
-    for text in ("any", "any:", "any:x", "some:1", "any:1:0", "any:1:241", "any:1:2:3"):
-        refused("--sizes", shapes.of_sizes, text, ("v",))
-    refused("no shape", shapes.of_sizes, "any:1", ("t",))
-    same(len(shapes.of_sizes("few,16x8192x8192", ("v",))["v"]), 10)
+@pytest.mark.parametrize(
+    "words", ["v8,,9", "vany:1:0", "vany:1:241", "vany:1:2:3", *BAD.split(",")]
+)
+def test_no_sizes(words):
+    """What is no shape of a track, by its letter, is refused."""
+    with pytest.raises(UsageError, match="--sizes"):
+        shapes.of_sizes(words[1:], words[0])
 
 
-class SweepHouse(House):
-    """Fake rungs that a sweep runs."""
-
-    PROGRAM = ("-m", "bench.sweep")
-
-    def usual(self):
-        return ("--rounds", "3", "--sizes", "any:1:5", "--steps", "18")
-
-
-def test_sweep(folder):
-    """One process measures all shapes; after a shape that fails, or isn't taken, another one goes
-    on."""
-    drawn = shapes.of_word("any:1:5", "v")
-    wrong = "exit status 1: WRONG      exact: 1 of 4 differ"
-    not_taken = {shape: f"m={shape[0]} is no multiple" for shape in drawn if shape[0] % 7}
-    # what the rung does, processes, the exit status, what failed, what it refuses
-    for index, (behaviour, processes, status, failed, refuses) in enumerate(
-        (
-            ({"early": 1.5}, 1, 0, {}, {}),
-            ({"wrong_in_call": 1}, 2, 1, {drawn[1]: wrong}, {}),
-            ({"wrong_in_call": 4}, 1, 1, {drawn[4]: wrong}, {}),
-            ({"multiple": 7}, 4, 0, {}, not_taken),
-            ({"alone": 7}, 1, 0, {}, dict.fromkeys(not_taken, ladder.ALONE)),
-        )
-    ):
-        house = SweepHouse(Path(folder) / str(index), v18={"cublaslt": 0.8, **behaviour})
-        said = house.ladder(status=status).stdout
-        points = {one.shape: one for one in house.runs()}
-        same((index, {*points}), (index, {*drawn}))
-        for found, wanted in (("failed", failed), ("refused", refuses)):
-            why = {shape: getattr(one, found) for shape, one in points.items()}
-            same({shape: one["v18"] for shape, one in why.items() if one}, wanted)
-        same((index, house.commands().count("runs")), (index, processes))
-        holds(house.commands()[1], "--heuristics 64", "--protocol burst")
-        good = [one for one in points.values() if one.measured]
-        same({len(one.seconds("v18")) for one in good}, {3})
-        close(good[0].ratio("v18", "cublaslt").mid, 1.25)
-        holds(said, "geometric mean 1.250, lowest 1.250", "kernel of number 3")
-    house = SweepHouse(Path(folder) / "none", v18={"exit": 77, "stderr": "v18: needs Hopper"})
-    require(house.ladder(status=77).stderr.endswith("v18: needs Hopper\n"), "77")
-    house.refuses("--sizes 8192x4", "--track t", "--steps v18,v16", "--sizes any:1:0")
-    planned = house.ladder("--dry-run").stdout.splitlines()
-    same(len(planned), 6)
-    holds(planned[0], "v18 --m 9997 --n 3864 --k 24 -")
+def belongs(family, m, n, k):
+    """Whether a shape is of a family."""
+    return {
+        "aligned": not (m % 128 or n % 128 or k % 64) and max(m, n, k) <= 16384,
+        "any": not (n % 8 or k % 8) and 16 <= min(m, n, k),
+        "rows": m <= 128 and {n, k} <= {*shapes.LAYERS},
+        "odd": (n % 8 or k % 8) and 16 <= min(m, n, k),
+    }[family]
 
 
-def test_sweep_interrupted(folder):
-    """A Ctrl-C keeps the points that are finished."""
-    house = SweepHouse(folder, v18={"sleep_in_call": 2})
-    result = house.interrupted(4, signal.SIGINT, rows=2)
-    same((result.returncode, len(house.lines())), (130, 2))
-    holds(result.stdout, "2 shapes, of cuBLASLt's best", "INTERRUPTED")
+@pytest.mark.parametrize(
+    ("family", "first", "least", "most"),
+    [
+        ("aligned", ((256, 13440, 8192), (14336, 3584, 1472), (256, 896, 8768)), 4, 3000),
+        ("any", ((9997, 3864, 24), (77, 13080, 7848), (2755, 31128, 1600)), 1, 2000),
+        ("rows", ((2, 8192, 7168), (2, 4096, 5120), (8, 5120, 14336)), 0, 2000),
+        ("odd", ((17, 30430, 4672), (1833, 119, 7273), (13217, 2216, 46)), 1, 2000),
+    ],
+)
+def test_families(family, first, least, most):
+    """Families are within their limits in GFLOP, the same for ever, and no two seeds share a shape."""
+    assert shapes.of_word(f"{family}:1:3", "v") == first
+    found = [one for seed in range(1, 5) for one in shapes.of_word(f"{family}:{seed}", "v")]
+    assert found[:3] == [*first] and len({*found}) == 4 * 60
+    for m, n, k in found:
+        assert least <= 2e-9 * m * n * k <= most and belongs(family, m, n, k), (m, n, k)
+        assert m * k + n * k + m * n <= 2**29 and max(m, n, k) <= 32768, (m, n, k)
+    ragged = {(n % 8 > 0, k % 8 > 0) for _, n, k in found}
+    assert family != "odd" or len(ragged) == 3
 
 
-if __name__ == "__main__":
-    os.chdir(ROOT)
-    sys.exit(run_cases("sweeps", tests_in(globals())))
+def house(folder, **told):
+    """A fake rung that a sweep runs."""
+    usual = ["--rounds", 3, "--sizes", "any:1:5", "--steps", 18]
+    return House(folder, sweep_main, usual, v18=told)
+
+
+DRAWN = shapes.of_word("any:1:5", "v")
+WRONG = {"exit": 1, "out": "WRONG      exact: 1 of 4 differ\n"}
+ODD = {shape: f"m={shape[0]} is no multiple" for shape in DRAWN if shape[0] % 7}
+
+
+@pytest.mark.parametrize(
+    ("told", "processes", "failed", "refused"),
+    [
+        ({"acts": {"1": WRONG}}, 2, DRAWN[1:2], {}),
+        ({"acts": {"4": WRONG}}, 1, DRAWN[4:], {}),
+        ({"multiple": 7}, 4, (), ODD),
+    ],
+    ids=["wrong at the second", "wrong at the last", "not taken"],
+)
+def test_sweep(tmp_path, told, processes, failed, refused):
+    """One process measures all shapes; after a shape that fails, or isn't taken, another one goes on."""
+    made = house(tmp_path, speeds={"cublaslt": 0.8, "early": 1.5}, **told)
+    said = made.run(status=1 if failed else 0)
+    points = {one.shape: one for one in made.runs()}
+    assert {*points} == {*DRAWN}
+    whys = {shape: one.failed["v18"] for shape, one in points.items() if one.failed}
+    assert whys == dict.fromkeys(failed, "exit status 1: WRONG      exact: 1 of 4 differ")
+    assert {at: one.refused["v18"] for at, one in points.items() if one.refused} == refused
+    assert made.calls().count("runs") == processes
+    assert {len(one.seconds("v18")) for one in points.values() if one.measured} == {3}
+    holds(said, "geometric mean 1.250, lowest 1.250", "kernel of number 3")
+
+
+def test_endings(tmp_path):
+    """A machine that cannot run it, bad usage, and a plan; a Ctrl-C keeps the points that are finished."""
+    made = house(tmp_path, each={"exit": 77, "err": "v18: needs Hopper\n"})
+    assert made.run(status=77).endswith("v18: needs Hopper\n")
+    for words in ("--sizes 8192x4", "--track t", "--steps v18,v16", "--sizes any:1:0"):
+        made.run(*words.split(), status=2)
+    first, *others = made.run("--dry-run").splitlines()
+    holds(first, "v18 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
+    assert len(others) == 5
+    stop = {"signal": signal.SIGINT, "to": os.getpid(), "sleep": 30}
+    made = house(tmp_path / "stopped", acts={"2": stop})
+    holds(made.run(status=130), "2 shapes, of cuBLASLt's best", "INTERRUPTED")
+    assert len(made.runs()) == 2

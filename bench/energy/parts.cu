@@ -135,7 +135,7 @@ DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, in
 
 // Reads a tile's sums, since no epilogue does. ptxas removes wgmmas whose sums are never read,
 // although their asm is volatile, and keeps the loop around them. It cannot know that `nowhere` is
-// null, so all of them stay; what runs is one branch per tile. tests/energy_code.py counts them.
+// null, so all of them stay; what runs is one branch per tile. tests/test_nvcc.py counts them.
 DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
     constexpr int COUNT = BN / 2;
     if (nowhere == nullptr)

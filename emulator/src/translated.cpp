@@ -30,9 +30,7 @@ std::map<std::ptrdiff_t, std::size_t> constants;
 
 } // namespace
 
-bool begin_translated_program() {
-    translated_program = true;
-    static_shared_capacity = STATIC_SHARED;
+bool policy_from_environment() {
     const char *policy = std::getenv("EMULATOR_POLICY");
     const char *seed = std::getenv("EMULATOR_SEED");
     if (policy != nullptr &&
@@ -41,6 +39,12 @@ bool begin_translated_program() {
         std::exit(2);
     }
     return true;
+}
+
+bool begin_translated_program() {
+    translated_program = true;
+    static_shared_capacity = STATIC_SHARED;
+    return policy_from_environment();
 }
 
 void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where) {

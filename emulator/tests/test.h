@@ -56,7 +56,7 @@ static inline void run_case(const char *name, void (*body)(void)) {
 
 /* The same, of a row in the table that the prefix names. */
 static inline void run_row(const char *prefix, const char *row, void (*body)(void)) {
-    char name[128];
+    char name[640];
     snprintf(name, sizeof name, "%s: %s", prefix, row);
     run_case(name, body);
 }

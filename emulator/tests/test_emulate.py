@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """What emulator.translate makes of CUDA C++ and of inline PTX, and its command line: values of
 instructions, what is unknown and at which line, options, and where reports say that a mistake is.
-test_cases.py has whole programs. Prints one line per case; exits 1 if any failed.
+test_cases.py has whole programs.
 """
 
 from __future__ import annotations
@@ -10,19 +9,31 @@ import json
 import re
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tools import BUILD, ROOT, case, exit_status
+import pytest
 
-from emulator.translate import cuda, cxx, instructions, ptx
+from emulator.translate import __main__ as translate
+from emulator.translate import cuda, instructions, ptx
 
+ROOT = translate.ROOT
 CASES = ROOT / "emulator" / "tests" / "cases"
-WORK = BUILD / "tests" / "emulate"
-BARRIER = "emulator/tests/cases/cuda_barrier.cu"
-LIMIT = 300  # seconds
+WORK = translate.BUILD / "emulator" / "tests" / "emulate"
+LIBRARY = pytest.mark.needs("emulator/libemulator.a")
+
+
+def emulate(arguments: str, folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [ROOT / "emulator/translate/run", *arguments.split()],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
 
 # ---------------------------------------------------------------- one instruction
 
@@ -219,15 +230,17 @@ def ones_program() -> str:
     return text + f'    for (auto one : host(out, {at})) printf("%llu\\n", one);\n}}\n'
 
 
-def check_ones() -> None:
+@LIBRARY
+@pytest.mark.seconds(20)
+def test_values_of_instructions():
+    WORK.mkdir(parents=True, exist_ok=True)
     (WORK / "ones.cu").write_text(ones_program())
-    ended = emulate(f"--policies eager -I {CASES} {WORK}/ones.cu")
-    numbers = [int(word) for word in re.findall(r"(?m)^ *(\d+)$", ended.stdout)]
-    case("instructions: the program runs", ended.stdout if ended.returncode else "")
+    ended = emulate(f"--policies eager -I {CASES} ones.cu", WORK)
+    assert ended.returncode == 0, ended.stdout
+    numbers = iter(map(int, re.findall(r"(?m)^ *(\d+)$", ended.stdout)))
     for one in rows():
-        got, numbers = numbers[: len(one.expected)], numbers[len(one.expected) :]
-        why = "" if got == one.expected else f"{[hex(g) for g in got]}"
-        case(f"`{' '.join(one.text.split())}`", why)
+        got = [next(numbers) for _ in one.expected]
+        assert got == one.expected, f"{one.text}: {list(map(hex, got))}"
 
 
 # ---------------------------------------------------------------- what is not known
@@ -260,22 +273,22 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
-def check_unknown(text: str, expected: list[tuple[int, str]]) -> str:
+@pytest.mark.parametrize("text, expected", UNKNOWN, ids=[text for text, _ in UNKNOWN])
+def test_what_is_unknown_is_named(text, expected):
     calls = r'::unknown\("[^"]*", (\d+), ("(?:\\.|[^"\\])*")\)'
-    translated = ptx.translate(text, "user.cu")
-    found = [(int(line), json.loads(what)) for line, what in re.findall(calls, translated)]
-    fits = len(found) == len(expected) and all(
-        line == at and word in what for (line, what), (at, word) in zip(found, expected)
-    )
-    return "" if fits else f"{found}, not {expected}"
+    found = [
+        (int(line), json.loads(what))
+        for line, what in re.findall(calls, ptx.translate(text, "user.cu"))
+    ]
+    assert [line for line, _ in found] == [line for line, _ in expected]
+    assert all(word in what for (_, what), (_, word) in zip(found, expected)), found
 
 
-def check_calls() -> str:
-    """What the table calls is there."""
+def test_what_the_table_calls_is_there():
     headers = [*(ROOT / "emulator/include/emulator").glob("*.h"), ROOT / "common/formats/half.h"]
     declared = set(re.findall(r"\w+", "".join(header.read_text() for header in headers)))
     code = " ".join(row.code for row in instructions.ROWS).replace("op_{op}", "op_add")
-    return ", ".join(sorted(set(re.findall(r"::emulator::ptx::(\w+)", code)) - declared))
+    assert set(re.findall(r"::emulator::ptx::(\w+)", code)) <= declared
 
 
 # ---------------------------------------------------------------- CUDA C++
@@ -300,30 +313,18 @@ REWRITTEN = [
     ("inline, twice", "inline __device__ __forceinline__ int f();",
      " __device__ __forceinline__ int f();"),
 ]  # fmt: skip
-DECLARED = [
-    ("float a[8], b[N][M + 1]", ["a", "b"]),
-    ("alignas(16) T<int, 2> a", ["a"]),
-    ("struct { int x, y; } a[f(2)], b", ["a", "b"]),
-    ("unsigned long long a", ["a"]),
-]
 
 
-def check_rewriting() -> None:
-    for what, before, after in REWRITTEN:
-        made = cuda.translate({"a.cu": before})["a.cu"]
-        case(what, "" if made == (after or before) else f"it becomes {made}")
-    for declaration, names in DECLARED:
-        found = [one.text for one in cuda.names_declared(cxx.tokens_of(declaration))]
-        case(f"names in {declaration}", "" if found == names else f"{found}")
+@pytest.mark.parametrize("what, before, after", REWRITTEN, ids=[row[0] for row in REWRITTEN])
+def test_what_is_rewritten(what, before, after):
+    assert cuda.translate({"a.cu": before})["a.cu"] == (after or before)
+
+
+def test_lines_stay_where_they_are():
     text = "__global__ void f() {\n__shared__ int\n a,\n // of two\n b;\ng<1\n><<<1,\n2>>>();\n}\n"
-    lines = cuda.translate({"a.cu": text})["a.cu"].count("\n")
-    case("lines stay where they are", "" if lines == text.count("\n") else f"{lines} lines")
-    try:
+    assert cuda.translate({"a.cu": text})["a.cu"].count("\n") == text.count("\n")
+    with pytest.raises(ptx.Unknown, match="^a.cu:2: "):
         cuda.translate({"a.cu": "\n__shared__ int a;"})
-        said = "nothing was said"
-    except ptx.Unknown as unknown:
-        said = str(unknown)
-    case("an unknown construct has its line", "" if said.startswith("a.cu:2: ") else said)
 
 
 # ---------------------------------------------------------------- the command line
@@ -363,7 +364,7 @@ RUNS = [
     ("a mistake", f"--policies eager {ONE} past", 1, "address: ", r"^ *one.cu:5  to\[1\] = 0; // PAST"),
     ("a program that fails by itself", f"--policies eager {ONE} fail", 1, "status 3"),
     ("a mistake that is allowed",
-     f"--quiet --policies eager,lazy --allow early-exit {ROOT}/{BARRIER} -- no_read_wait", 0,
+     f"--quiet --policies eager,lazy --allow early-exit {CASES}/cuda_barrier.cu -- no_read_wait", 0,
      "^lazy: ok", r"\[early-exit, allowed\]"),
     ("an unknown instruction", "--policies eager,lazy instruction.cu", 2,
      "instruction.cu:2: .*tcgen05", "does not know this$"),
@@ -374,39 +375,13 @@ RUNS = [
 ]  # fmt: skip
 
 
-def emulate(arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [ROOT / "emulator/translate/run", *arguments.split()],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-
-
-def check_run(name: str, arguments: str, status: int, *said: str) -> None:
-    ended = emulate(arguments, WORK)
-    wrong = [f"no {words!r}" for words in said if not re.search(words, ended.stdout, re.MULTILINE)]
-    if ended.returncode != status:
-        wrong.append(f"exit status {ended.returncode}")
-    case(name, "; ".join(wrong) + (f" in {ended.stdout}" if wrong else ""))
-
-
-def main() -> int:
+@LIBRARY
+@pytest.mark.seconds(20)
+def test_command_line():
     for name, text in PROGRAMS.items():
         (WORK / name).parent.mkdir(parents=True, exist_ok=True)
         (WORK / name).write_text(text)
-    for text, expected in UNKNOWN:
-        case(f"unknown: `{' '.join(text.split())}`", check_unknown(text, expected))
-    case("what the table calls is there", check_calls())
-    check_rewriting()
-    check_ones()
-    for run in RUNS:
-        check_run(*run)
-    return exit_status()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for name, arguments, status, *said in RUNS:
+        ended = emulate(arguments, WORK)
+        missing = [words for words in said if not re.search(words, ended.stdout, re.MULTILINE)]
+        assert (ended.returncode, missing) == (status, []), f"{name}: {ended.stdout}"

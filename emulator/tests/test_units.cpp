@@ -344,17 +344,14 @@ void add_to_nothing() {
 }
 
 void check_mistakes() {
-    const auto in_cluster = [](int ctas, int threads, void (*body)()) {
-        return [=] { run_kernel(ctas, threads, body); };
-    };
     expect_mistake("address", "CTA 1 through a plain pointer",
-                   in_cluster(2, 1, write_peers_memory));
-    expect_mistake("address", "v98: ", in_cluster(1, 1, [] {
-                       emulator_report_prefix("v98");
-                       __tsan_write4(shared_at<int>(32768));
-                   }));
+                   [] { run_kernel(2, 1, write_peers_memory); });
+    expect_mistake("address", "v98: ", [] {
+        emulator_report_prefix("v98");
+        run_kernel(1, 1, [] { __tsan_write4(shared_at<int>(32768)); });
+    });
     expect_mistake("hazard", "accumulators that the thread has never written",
-                   in_cluster(1, 128, add_to_nothing));
+                   [] { run_kernel(1, 128, add_to_nothing); });
 }
 
 } // namespace

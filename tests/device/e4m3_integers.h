@@ -24,18 +24,18 @@ static inline uint32_t integers_multiply_add(const uint8_t *a, const uint8_t *b,
     int largest = addend_exponent;
     int is_nan = field == 255 && (addend & 0x7fffff) != 0;
     for (int i = 0; i < INTEGERS_K; ++i) {
-        const int exponents[2] = {a[i] >> 3 & 15, b[i] >> 3 & 15};
-        int64_t significands[2] = {a[i] & 7, b[i] & 7};
+        const uint8_t factors[2] = {a[i], b[i]};
         int leading = 0; /* the product's exponent; a zero counts with -126 */
+        product[i] = 1;
         power[i] = 0;
         for (int j = 0; j < 2; ++j) {
-            is_nan = is_nan || (exponents[j] == 15 && significands[j] == 7);
-            significands[j] += exponents[j] == 0 ? 0 : 8;
-            const int exponent = (exponents[j] == 0 ? 1 : exponents[j]) - 7;
-            leading += significands[j] == 0 ? -126 : exponent;
-            power[i] += exponent - 3;
+            const int exponent = factors[j] >> 3 & 15;
+            const int64_t significand = (factors[j] & 7) + (exponent == 0 ? 0 : 8);
+            is_nan = is_nan || (factors[j] & 0x7f) == 0x7f;
+            leading += significand == 0 ? -126 : exponent == 0 ? -6 : exponent - 7;
+            power[i] += exponent == 0 ? -9 : exponent - 10;
+            product[i] *= significand;
         }
-        product[i] = significands[0] * significands[1];
         largest = leading > largest ? leading : largest;
     }
     if (is_nan) {

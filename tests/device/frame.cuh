@@ -1,17 +1,74 @@
-// What the programs for a GPU are made of. Matrices hold different bits in every
-// element, so that one in the wrong place is seen; what must not be written holds UNWRITTEN.
+// What the programs for a GPU are made of. Matrices hold different bits in every element, so that
+// one in the wrong place is seen; what must not be written holds UNWRITTEN.
 #pragma once
 
 #include "../../emulator/tests/test.h"
 #include "device/launch.cuh"
-#include "digests.h"
+#include "formats/number.h"
 
-#include <cuda_fp16.h>
+#include <functional>
 #include <math.h>
-#include <tuple>
+#include <string.h>
+#include <string>
 #include <vector>
 
 constexpr uint16_t UNWRITTEN = 0xffff;
+
+// The output of one case: its bytes in the order in which they were read, hashed (64-bit FNV-1a).
+struct Digest {
+    const char *name;
+    uint64_t bytes = 0;
+    uint64_t fnv1a = 0xcbf29ce484222325u;
+
+    void add(const void *output, size_t count) {
+        const unsigned char *from = static_cast<const unsigned char *>(output);
+        for (size_t i = 0; i < count; ++i)
+            fnv1a = (fnv1a ^ from[i]) * 0x100000001b3u;
+        bytes += count;
+    }
+};
+
+// Of the cases so far; the last one's is that of the case that runs.
+inline std::vector<Digest> digests;
+
+// ---------------------------------------------------------------------------- arrays
+
+// Elements that a function makes of their places.
+template <typename T, typename Make>
+std::vector<T> each(size_t count, Make make) {
+    std::vector<T> made;
+    for (size_t i = 0; i < count; ++i)
+        made.push_back(T(make(int(i))));
+    return made;
+}
+
+// Numbers from 1 on as bits; 4-byte ones are large, with NaNs among them.
+template <typename Bits = uint16_t>
+std::vector<Bits> numbered(size_t count) {
+    return each<Bits>(
+        count, [](int i) { return sizeof(Bits) == 2 ? i + 1 : 0x7f800001u + i * 0x01000193u; });
+}
+
+// Small integers, each different from its neighbours; exact in fp16 and bf16, as are sums of
+// products of two of them.
+inline float small_integer(int i, int step) { return float(i * step % 13 - 6); }
+inline std::vector<float> small_integers(size_t count, int step) {
+    return each<float>(count, [=](int i) { return small_integer(i, step); });
+}
+
+inline std::vector<uint16_t> rounded(const std::vector<float> &values, uint16_t (*round)(float)) {
+    return each<uint16_t>(values.size(), [&](int i) { return round(values[i]); });
+}
+
+// sums [rows][columns] + a [rows][k] * b [columns][k]^T.
+inline std::vector<float> product(const std::vector<float> &a, const std::vector<float> &b,
+                                  std::vector<float> sums, size_t columns) {
+    const size_t depth = b.size() / columns;
+    for (size_t i = 0; i < sums.size(); ++i)
+        for (size_t k = 0; k < depth; ++k)
+            sums[i] += a[i / columns * depth + k] * b[i % columns * depth + k];
+    return sums;
+}
 
 // An array on the device, and what the host put there.
 template <typename T>
@@ -25,6 +82,12 @@ struct DeviceArray {
     DeviceArray(const DeviceArray &) = delete;
     ~DeviceArray() { release_array(device); }
 
+    // As an argument of a kernel, which takes bits as what they are bits of.
+    template <typename Element>
+    operator Element *() const {
+        return reinterpret_cast<Element *>(device);
+    }
+
     // What it holds now that the kernels are done: output of the case that runs.
     std::vector<T> read() const {
         std::vector<T> host(count);
@@ -34,7 +97,15 @@ struct DeviceArray {
         digests.back().add(host.data(), count * sizeof(T));
         return host;
     }
+    void expect(const std::string &what, const std::vector<T> &expected) const {
+        const std::vector<T> got = read();
+        for (size_t i = 0; i < expected.size(); ++i)
+            EXPECT(got[i] == expected[i], "%s: element %zu is %g, not %g", what.c_str(), i,
+                   double(got[i]), double(expected[i]));
+    }
 };
+
+// ---------------------------------------------------------------------------- launches
 
 // How a kernel is launched: blocks and bytes of dynamic shared memory.
 struct Shape {
@@ -42,97 +113,73 @@ struct Shape {
     size_t smem = 0;
 };
 
-// Launches on the default stream and waits. Kernels take bits as what they are bits of.
-template <typename... Parameters, typename... Arguments>
-static void run(void (*kernel)(Parameters...), const Shape &shape, const Arguments &...arguments) {
-    const int failed = allow_dynamic_smem(kernel, shape.smem) ||
-                       launch(kernel, dim3(shape.grid), dim3(shape.block), dim3(shape.cluster),
-                              shape.smem, cudaStream_t(nullptr), (Parameters)(arguments)...);
+// An array in dynamic shared memory.
+template <typename T, int COUNT>
+struct Shared {
+    alignas(1024) T at[COUNT];
+};
+
+// Waits for what was launched.
+inline void finish(int failed) {
     const cudaError_t status = cudaDeviceSynchronize();
     EXPECT(!failed && status == cudaSuccess, "%s", cudaGetErrorString(status));
 }
 
-template <typename T>
-static void expect_equal(const std::vector<T> &got, const std::vector<T> &expected, int columns,
-                         const std::string &name) {
-    const char *what = name.c_str();
-    EXPECT(got.size() == expected.size(), "%s: %zu elements", what, got.size());
-    for (size_t i = 0; i < expected.size() && i < got.size(); ++i)
-        EXPECT(got[i] == expected[i], "%s: [%zu][%zu] is %g, not %g", what, i / columns,
-               i % columns, double(got[i]), double(expected[i]));
+// Launches on the default stream and waits.
+template <typename... Parameters, typename... Arguments>
+void run(void (*kernel)(Parameters...), const Shape &shape, const Arguments &...arguments) {
+    finish(allow_dynamic_smem(kernel, shape.smem) ||
+           launch(kernel, dim3(shape.grid), dim3(shape.block), dim3(shape.cluster), shape.smem,
+                  cudaStream_t(nullptr), (Parameters)(arguments)...));
 }
 
-// Runs the kernel with an array of `before` as its last argument, where it has to write what is
-// expected.
+// Runs the kernel with an array as its last argument, where it has to write what is expected.
 template <typename T, typename... Parameters, typename... Arguments>
-static void expect_output(const std::vector<T> &expected, T before, int columns,
-                          const std::string &name, void (*kernel)(Parameters...),
-                          const Shape &shape, const Arguments &...arguments) {
-    const DeviceArray<T> out(expected.size(), before);
-    run(kernel, shape, arguments..., out.device);
-    expect_equal(out.read(), expected, columns, name);
+void expect_output(const std::string &what, const std::vector<T> &expected,
+                   void (*kernel)(Parameters...), const Shape &shape,
+                   const Arguments &...arguments) {
+    const DeviceArray<T> out(expected.size(), T(-1));
+    run(kernel, shape, arguments..., out);
+    out.expect(what, expected);
 }
 
-inline std::string box_at(int row, int column) {
-    return "box at (" + std::to_string(row) + ", " + std::to_string(column) + ")";
-}
+// ---------------------------------------------------------------------------- cases
 
-// fp16 and bf16 as bits.
-template <typename T>
-__host__ __device__ inline uint16_t bits(T value) {
-    static_assert(sizeof value == sizeof(uint16_t), "16 bits");
-    return *reinterpret_cast<const uint16_t *>(&value);
-}
-inline uint16_t bf16_bits(float value) { return bits(__float2bfloat16(value)); }
-inline uint16_t half_bits(float value) { return bits(__float2half(value)); }
-
-inline std::vector<uint16_t> rounded(const std::vector<float> &values, uint16_t (*round)(float)) {
-    std::vector<uint16_t> made;
-    for (float value : values)
-        made.push_back(round(value));
-    return made;
-}
-
-// A matrix [rows][columns] of numbers from 1 on as bits; 4-byte ones are large, with NaNs among
-// them.
-template <typename Bits = uint16_t>
-std::vector<Bits> numbered(int rows, int columns) {
-    std::vector<Bits> matrix(rows * columns);
-    for (int i = 0; i < rows * columns; ++i)
-        matrix[i] = sizeof(Bits) == 2 ? Bits(i + 1) : Bits(0x7f800001u + i * 0x01000193u);
-    return matrix;
-}
-
-// A matrix of small integers, every element another than its neighbours; exact in fp16 and bf16, as
-// are sums of products of two of them.
-inline std::vector<float> small_integers(int rows, int columns, int step) {
-    std::vector<float> matrix(rows * columns);
-    for (int i = 0; i < rows * columns; ++i)
-        matrix[i] = float(i * step % 13 - 6);
-    return matrix;
-}
-
-// The cases of a program. Each needs a GPU of compute capability 9.0, or the emulator.
 struct Case {
     const char *name;
-    void (*body)();
+    std::function<void()> body;
 };
 
-// Runs them, or skips them where they cannot run; whether they ran.
-template <int COUNT>
-static bool run_cases(const Case (&cases)[COUNT]) {
+inline FILE *recording; // of --record FILE; nullptr without it
+
+// A program's cases. Each needs a GPU of compute capability 9.0, or the emulator. With --record
+// FILE `record` then writes of them, right or wrong.
+inline int run_cases(
+    int argc, char **argv, const std::vector<std::vector<Case>> &cases, void (*record)() = [] {}) {
+    if (argc == 3 && strcmp(argv[1], "--record") == 0)
+        recording = fopen(argv[2], "w");
+    if (argc > 1 && recording == nullptr) {
+        fprintf(stderr, "usage: %s [--record FILE], a file that can be written\n", argv[0]);
+        return 2;
+    }
     int major = 0;
     int minor = 0;
     const bool fits =
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess &&
         major == 9 && minor == 0;
-    for (const auto &[name, body] : cases) {
-        digests.push_back({.name = name});
-        if (fits)
-            run_case(name, body);
-        else
-            skip_case(name, "it needs a GPU of compute capability 9.0");
-    }
-    return fits;
+    static const Case *running;
+    for (const std::vector<Case> &some : cases)
+        for (const Case &one : some) {
+            running = &one;
+            digests.push_back({one.name});
+            if (fits)
+                run_case(one.name, [] { running->body(); });
+            else
+                skip_case(one.name, "it needs a GPU of compute capability 9.0");
+        }
+    if (recording != nullptr && fits)
+        record();
+    const bool written = recording == nullptr || fclose(recording) == 0;
+    return written ? test_result() : 1;
 }

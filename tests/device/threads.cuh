@@ -39,40 +39,40 @@ __global__ void hand_over(int *out) {
     }
 }
 
-static void mbarrier_phases() {
-    std::vector<int> expected(ROUNDS);
-    for (int round = 0; round < ROUNDS; ++round)
-        expected[round] = (round + 1) * 10101;
-    expect_output(expected, -1, ROUNDS, "sums", hand_over, {1, 4 * WARP_THREADS});
+// In every round each thread writes a number and reads another thread's after they met; how often
+// that was there. None is a round ahead, so that two slots each will do.
+template <typename Meet>
+DEVICE int numbers_seen(int (&slots)[2][WARPGROUP_THREADS], int rounds, int other, Meet meet) {
+    int seen = 0;
+    for (int round = 0; round < rounds; ++round) {
+        slots[round % 2][threadIdx.x] = round * 1000 + int(threadIdx.x);
+        meet();
+        seen += slots[round % 2][other] == round * 1000 + other;
+    }
+    return seen;
 }
 
-// Every thread writes its slot, and after the phase it arrived in reads another warp's:
-// out[threadIdx.x] counts the rounds in which that was there.
-__global__ void exchange_slots(int *out) {
-    __shared__ Barrier written, read;
-    __shared__ int slots[WARPGROUP_THREADS];
+// All threads meet, the warps at different times.
+__global__ void meet_by_tokens(int *out) {
+    __shared__ Barrier barrier;
+    __shared__ int slots[2][WARPGROUP_THREADS];
     if (threadIdx.x == 0) {
-        written.init(WARPGROUP_THREADS);
-        read.init(WARPGROUP_THREADS);
+        barrier.init(WARPGROUP_THREADS);
         mbarrier_init_fence();
     }
     __syncthreads();
-    const int other = (threadIdx.x + 33) % WARPGROUP_THREADS;
-    int right = 0;
-    for (int round = 0; round < ROUNDS; ++round) {
+    out[threadIdx.x] = numbers_seen(slots, ROUNDS, (threadIdx.x + 33) % WARPGROUP_THREADS, [&] {
         __nanosleep(500 * (threadIdx.x / WARP_THREADS));
-        slots[threadIdx.x] = round * 1000 + int(threadIdx.x);
-        written.wait(written.arrive());
-        right += slots[other] == round * 1000 + other;
-        read.wait(read.arrive()); // nobody overwrites a slot that is still to be read
-    }
-    out[threadIdx.x] = right;
+        barrier.wait(barrier.arrive());
+    });
 }
 
-static void barrier_tokens() {
-    const std::vector<int> expected(WARPGROUP_THREADS, ROUNDS);
-    expect_output(expected, -1, WARPGROUP_THREADS, "rounds", exchange_slots,
-                  {1, WARPGROUP_THREADS});
+// Two pairs of warps, each over a named barrier of its own, and not in step with the other.
+__global__ void meet_in_pairs(int *out) {
+    __shared__ int slots[2][WARPGROUP_THREADS];
+    const int pair = warp_index() / 2;
+    out[threadIdx.x] = numbers_seen(slots, ROUNDS * (1 + pair), threadIdx.x ^ WARP_THREADS,
+                                    [=] { named_barrier_sync(1 + pair, 2 * WARP_THREADS); });
 }
 
 // Each CTA of a cluster of two arrives on both CTAs' barriers, ROUNDS times; out[blockIdx.x] says
@@ -94,42 +94,6 @@ __global__ void arrive_on_peers(int4 *out) {
     if (threadIdx.x == 0)
         out[blockIdx.x] = make_int4(cluster_cta_rank(), cluster_index(), cluster_count(), round);
     cluster_sync();
-}
-
-static void clusters() {
-    int most = 0;
-    EXPECT(max_active_clusters(&most, arrive_on_peers, dim3(32), dim3(2), 0) == 0 && most > 0,
-           "%d clusters fit", most);
-    const DeviceArray<int4> out(8, make_int4(-1, -1, -1, -1));
-    run(arrive_on_peers, {8, 32, 2}, out.device);
-    const std::vector<int4> got = out.read();
-    for (int cta = 0; cta < 8; ++cta)
-        EXPECT(got[cta].x == cta % 2 && got[cta].y == cta / 2 && got[cta].z == 4 &&
-                   got[cta].w == ROUNDS,
-               "CTA %d: rank %d of cluster %d of %d, %d rounds", cta, got[cta].x, got[cta].y,
-               got[cta].z, got[cta].w);
-}
-
-// Two pairs of warps hand numbers to and fro, each pair over a named barrier of its own, and not in
-// step with the other: out[threadIdx.x] counts the rounds in which the partner's number was there.
-__global__ void named_pairs(int *out) {
-    __shared__ int slots[2][WARPGROUP_THREADS];
-    const int pair = warp_index() / 2;
-    const int partner = threadIdx.x ^ WARP_THREADS;
-    int right = 0;
-    for (int round = 0; round < ROUNDS * (1 + pair); ++round) {
-        slots[round % 2][threadIdx.x] = round * 1000 + int(threadIdx.x);
-        named_barrier_sync(1 + pair, 2 * WARP_THREADS); // the partner has written
-        right += slots[round % 2][partner] == round * 1000 + partner;
-    }
-    out[threadIdx.x] = right;
-}
-
-static void named_barriers() {
-    std::vector<int> expected(WARPGROUP_THREADS, ROUNDS);
-    for (int thread = WARPGROUP_THREADS / 2; thread < WARPGROUP_THREADS; ++thread)
-        expected[thread] = 2 * ROUNDS;
-    expect_output(expected, -1, WARP_THREADS, "rounds", named_pairs, {1, WARPGROUP_THREADS});
 }
 
 // ---------------------------------------------------------------------------- lanes of a warp
@@ -155,26 +119,6 @@ __global__ void shuffle_lanes(int *out) {
         out[i * WARP_THREADS + lane] = got[i];
 }
 
-static void shuffles() {
-    std::vector<int> expected;
-    for (int i = 0; i < SHUFFLES; ++i)
-        for (int lane = 0; lane < WARP_THREADS; ++lane) {
-            const int from[SHUFFLES] = {5,
-                                        lane * 7 % 32,
-                                        lane / 8 * 8 + (lane + 3) % 8,
-                                        lane < 4 ? lane : lane - 4,
-                                        lane % 16 > 12 ? lane : lane + 3,
-                                        lane ^ 21,
-                                        lane < 16 ? lane : lane ^ 16,
-                                        lane ^ 9,
-                                        lane == 31 ? lane : lane + 1};
-            expected.push_back(from[i]);
-        }
-    expect_output(expected, -1, WARP_THREADS, "lanes", shuffle_lanes, {1, WARP_THREADS});
-}
-
-constexpr unsigned LOW_LANES = 0x0000ffffu;
-
 // Votes of the whole warp, and of its lower half alone.
 __global__ void vote_lanes(unsigned *out) {
     const int lane = threadIdx.x;
@@ -184,18 +128,9 @@ __global__ void vote_lanes(unsigned *out) {
     mine[2] = __all_sync(ALL_LANES, lane != 31);
     mine[3] = mine[4] = 7;
     if (lane < 16) {
-        mine[3] = __ballot_sync(LOW_LANES, lane % 2);
-        mine[4] = __all_sync(LOW_LANES, lane != 31);
+        mine[3] = __ballot_sync(0xffffu, lane % 2);
+        mine[4] = __all_sync(0xffffu, lane != 31);
     }
-}
-
-static void votes() {
-    std::vector<unsigned> expected;
-    for (int lane = 0; lane < WARP_THREADS; ++lane) {
-        expected.insert(expected.end(), {0x49249249u, 1, 0});
-        expected.insert(expected.end(), {lane < 16 ? 0xaaaau : 7, lane < 16 ? 1u : 7});
-    }
-    expect_output(expected, 0u, 5, "votes", vote_lanes, {1, WARP_THREADS});
 }
 
 // Each warp elects a lane twice, the second time with lanes that come one after the other:
@@ -205,11 +140,6 @@ __global__ void elect_lanes(int *out) {
     __nanosleep(200 * (threadIdx.x % WARP_THREADS));
     const unsigned second = __ballot_sync(ALL_LANES, elect_one());
     out[threadIdx.x] = first != 0 && (first & (first - 1)) == 0 && first == second;
-}
-
-static void elections() {
-    const std::vector<int> expected(WARPGROUP_THREADS, 1);
-    expect_output(expected, -1, WARP_THREADS, "elected", elect_lanes, {1, WARPGROUP_THREADS});
 }
 
 // All threads of two CTAs add to the same numbers; a CTA's own first, in shared memory.
@@ -231,8 +161,62 @@ static void atomics() {
     const DeviceArray<unsigned> integer(1, 1u);
     const DeviceArray<unsigned long long> wide(1, 1ull);
     const DeviceArray<float> real(1, 1.0f);
-    run(add_atomically, {2, threads}, integer.device, wide.device, real.device);
-    expect_equal(integer.read(), {1 + 2 * threads * sum}, 1, "integer");
-    expect_equal(wide.read(), {1 + 2 * threads * 0x100000000ull}, 1, "wide");
-    expect_equal(real.read(), {1.0f + threads}, 1, "real");
+    run(add_atomically, {2, threads}, integer, wide, real);
+    integer.expect("integer", {1 + 2 * threads * sum});
+    wide.expect("wide", {1 + 2 * threads * 0x100000000ull});
+    real.expect("real", {1.0f + threads});
 }
+
+// A case of a kernel that writes `count` words, by their places.
+template <typename T>
+static std::function<void()> writes(void (*kernel)(T *), Shape shape, int count,
+                                    int (*word)(int place)) {
+    return [=] { expect_output("out", each<int>(count, word), kernel, shape); };
+}
+
+static const std::vector<Case> THREAD_CASES = {
+    {"mbarrier: phases and parities", writes(hand_over, {1, 4 * WARP_THREADS}, ROUNDS,
+                                             [](int round) { return (round + 1) * 10101; })},
+    {"Barrier: tokens",
+     writes(meet_by_tokens, {1, WARPGROUP_THREADS}, WARPGROUP_THREADS, [](int) { return ROUNDS; })},
+    {"clusters: ranks, arrivals on peers",
+     writes(arrive_on_peers, {8, 32, 2}, 8 * 4,
+            [](int i) {
+                const int cta = i / 4, who[] = {cta % 2, cta / 2, 4, ROUNDS};
+                return who[i % 4];
+            })},
+    {"clusters: some fit",
+     [] {
+         int most = 0;
+         EXPECT(max_active_clusters(&most, arrive_on_peers, dim3(32), dim3(2), 0) == 0 && most > 0,
+                "%d clusters fit", most);
+     }},
+    {"named barriers: two pairs of warps",
+     writes(meet_in_pairs, {1, WARPGROUP_THREADS}, WARPGROUP_THREADS,
+            [](int thread) { return ROUNDS * (1 + thread / (WARPGROUP_THREADS / 2)); })},
+    {"shuffles: all kinds, 32 and 64 bits",
+     writes(shuffle_lanes, {1, WARP_THREADS}, SHUFFLES *WARP_THREADS,
+            [](int i) {
+                const int lane = i % WARP_THREADS;
+                const int from[SHUFFLES] = {5,
+                                            lane * 7 % 32,
+                                            lane / 8 * 8 + (lane + 3) % 8,
+                                            lane < 4 ? lane : lane - 4,
+                                            lane % 16 > 12 ? lane : lane + 3,
+                                            lane ^ 21,
+                                            lane < 16 ? lane : lane ^ 16,
+                                            lane ^ 9,
+                                            lane == 31 ? lane : lane + 1};
+                return from[i / WARP_THREADS];
+            })},
+    {"votes: ballot, any, all",
+     writes(vote_lanes, {1, WARP_THREADS}, 5 * WARP_THREADS,
+            [](int i) {
+                const bool low = i / 5 < 16;
+                const int those[] = {0x49249249, 1, 0, low ? 0xaaaa : 7, low ? 1 : 7};
+                return those[i % 5];
+            })},
+    {"elect_one: one lane of each warp, always the same",
+     writes(elect_lanes, {1, WARPGROUP_THREADS}, WARPGROUP_THREADS, [](int) { return 1; })},
+    {"atomicAdd: four types", atomics},
+};

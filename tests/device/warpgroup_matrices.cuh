@@ -2,126 +2,56 @@
 #pragma once
 
 #include "device/fragment.cuh"
-#include "device/named_barrier.cuh"
 #include "device/stmatrix.cuh"
-#include "device/tma.cuh"
-#include "device/wgmma.cuh"
-#include "frame.cuh"
+#include "product.cuh"
 
-// ---------------------------------------------------------------------------- wgmma
-
-constexpr int K = 64;
-
-// Where accumulator i, 0 to N / 2 - 1, of thread 0 to 127 is in D [64][N], as the PTX manual draws
-// it.
-DEVICE int fragment_row(int thread, int i) {
-    return 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
-}
-DEVICE int fragment_column(int thread, int i) { return 8 * (i / 4) + 2 * (thread % 4) + i % 2; }
-
-template <int N>
-struct Operands {
-    alignas(1024) bf16 a[(32 + 64) * K]; // 32 rows that are not meant, and A
-    alignas(1024) bf16 b[N * K];
-};
-
-// Of one block or of several.
-template <int COUNT>
-DEVICE void wait_for_blocks(float (&acc)[1][COUNT]) {
-    wgmma_wait<0>(acc[0]);
-}
-template <int BLOCKS, int COUNT>
-DEVICE void wait_for_blocks(float (&acc)[BLOCKS][COUNT]) {
-    wgmma_wait<0>(acc);
-}
-
-// D [64][N] = A [64][64] * B [N][64]^T, plus `before` in every element if `accumulate`; in blocks
-// of columns, each with wgmmas of its own.
-template <int N, int BLOCKS>
-__global__ void multiply(const bf16 *a, const bf16 *b, float before, bool accumulate, float *d) {
-    Operands<N> &smem = dynamic_smem<Operands<N>>();
-    for (int i = threadIdx.x; i < 64 * K; i += WARPGROUP_THREADS)
-        smem.a[swizzle_128b(32 + i / K, i % K)] = a[i];
-    for (int i = threadIdx.x; i < N * K; i += WARPGROUP_THREADS)
-        smem.b[swizzle_128b(i / K, i % K)] = b[i];
-    fence_proxy_async(); // wgmma sees what this thread wrote ...
-    __syncthreads();     // ... and all wrote
-
-    constexpr int COLUMNS = N / BLOCKS; // of a block
-    float acc[BLOCKS][COLUMNS / 2];
-    for (int i = 0; i < N / 2; ++i)
-        acc[i / (COLUMNS / 2)][i % (COLUMNS / 2)] = before;
-    wait_for_blocks(acc); // waits for nothing, and keeps the lines above before the fence
-    wgmma_fence();
-    for (int kk = 0; kk < K; kk += 16)
-        for (int block = 0; block < BLOCKS; ++block) {
-            const uint64_t b = matrix_descriptor(&smem.b[block * COLUMNS * K]);
-            wgmma<COLUMNS>(acc[block], matrix_descriptor(&smem.a[32 * K + kk]), advance_k(b, kk),
-                           accumulate || kk > 0);
-        }
-    wgmma_commit();
-    wait_for_blocks(acc);
-    for (int block = 0; block < BLOCKS; ++block)
-        for (int i = 0; i < COLUMNS / 2; ++i)
-            d[fragment_row(threadIdx.x, i) * N + block * COLUMNS +
-              fragment_column(threadIdx.x, i)] = acc[block][i];
-}
-
-template <int N, int BLOCKS>
+template <int N, int BLOCKS = 1>
 static void expect_product(const std::vector<float> &a, const std::vector<float> &b, float before,
-                           bool accumulate, const char *what) {
-    std::vector<float> expected(64 * N, accumulate ? before : 0.0f);
-    for (int i = 0; i < 64 * N; ++i)
-        for (int k = 0; k < K; ++k)
-            expected[i] += a[i / N * K + k] * b[i % N * K + k];
-    const DeviceArray<uint16_t> on_a(rounded(a, bf16_bits)), on_b(rounded(b, bf16_bits));
-    expect_output(expected, NAN, N, what, multiply<N, BLOCKS>,
-                  {1, WARPGROUP_THREADS, 1, sizeof(Operands<N>)}, on_a.device, on_b.device, before,
-                  accumulate);
+                           const char *what) {
+    const bool accumulate = before == before; // a NaN that were not overwritten would be seen
+    const DeviceArray<float> d(64 * N, before);
+    run(multiply<bf16, N, BLOCKS>, {1, WARPGROUP_THREADS, 1, sizeof(Operands<bf16, N>)},
+        DeviceArray(rounded(a, bf16_from_float)), DeviceArray(rounded(b, bf16_from_float)),
+        accumulate, d);
+    d.expect(what, product(a, b, std::vector<float>(64 * N, accumulate ? before : 0.0f), N));
 }
 
 template <int N, int BLOCKS = 1>
-static void multiply_case() {
-    std::vector<float> identity(64 * K), integers_a(64 * K), b(N * K);
-    for (int i = 0; i < 64 * K; ++i) {
-        identity[i] = i / K == i % K;
-        integers_a[i] = float(i * 37 % 101 % 9 - 4);
-    }
-    for (int i = 0; i < N * K; ++i)
-        b[i] = float(i % 257 - 128); // 257 is prime: rows and columns differ
-    // A NaN that were not overwritten would be seen.
-    expect_product<N, BLOCKS>(identity, b, NAN, false, "one-hot A");
-    expect_product<N, BLOCKS>(integers_a, b, NAN, false, "integers");
-    expect_product<N, BLOCKS>(integers_a, b, 1000, true, "integers on top of 1000");
+static void products() {
+    constexpr int K = 64;
+    const auto identity = each<float>(64 * K, [](int i) { return i / K == i % K; });
+    const auto integers = each<float>(64 * K, [](int i) { return i * 37 % 101 % 9 - 4; });
+    // 257 is prime: rows and columns differ
+    const auto b = each<float>(N * K, [](int i) { return i % 257 - 128; });
+    expect_product<N, BLOCKS>(identity, b, NAN, "one-hot A");
+    expect_product<N, BLOCKS>(integers, b, NAN, "integers");
+    expect_product<N, BLOCKS>(integers, b, 1000, "integers on top of 1000");
 }
 
-template <int... EIGHTS>
-static void multiply_widths(std::integer_sequence<int, EIGHTS...>) {
-    (expect_product<8 * (EIGHTS + 1), 1>(
-         small_integers(64, K, 5), small_integers(8 * (EIGHTS + 1), K, 7), NAN, false, "integers"),
+template <int... EIGHTHS>
+static void all_widths(std::integer_sequence<int, EIGHTHS...>) {
+    (expect_product<8 * EIGHTHS + 8>(small_integers(64 * 64, 5),
+                                     small_integers((8 * EIGHTHS + 8) * 64, 7), NAN, "integers"),
      ...);
 }
-static void multiply_all_widths() { multiply_widths(std::make_integer_sequence<int, 32>()); }
 
 // ---------------------------------------------------------------------------- fragments
 
-struct StoredMatrices {
-    alignas(16) bf16 tile[32 * 24];
-};
+using StoredMatrices = Shared<bf16, 32 * 24>;
 
 // Matrix i of COUNT goes to rows 8 i to 8 i + 7 of out [32][24]: columns 0, 8, 16, 8 on. With two
 // matrices the lanes from 16 on name rows as well, and nothing may come there.
 template <int COUNT, bool TRANSPOSED>
 __global__ void write_matrices(bf16 *out) {
-    StoredMatrices &smem = dynamic_smem<StoredMatrices>();
+    bf16 *tile = dynamic_smem<StoredMatrices>().at;
     const int lane = threadIdx.x;
     for (int i = lane; i < 32 * 24; i += 32)
-        reinterpret_cast<uint16_t *>(smem.tile)[i] = UNWRITTEN;
+        reinterpret_cast<uint16_t *>(tile)[i] = UNWRITTEN;
     float values[8];
     for (int i = 0; i < 8; ++i)
         values[i] = float(i / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + i % 2);
     __syncwarp();
-    bf16 *row = &smem.tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8];
+    bf16 *row = &tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8];
     if (TRANSPOSED && COUNT == 4)
         stmatrix_x4_transposed(row, values);
     else if (TRANSPOSED)
@@ -132,19 +62,19 @@ __global__ void write_matrices(bf16 *out) {
         stmatrix_x2(row, values);
     __syncwarp();
     for (int i = lane; i < 32 * 24; i += 32)
-        out[i] = smem.tile[i];
+        out[i] = tile[i];
 }
 
-template <int COUNT, bool TRANSPOSED = false>
+template <int COUNT, bool TRANSPOSED>
 static void stmatrix() {
     std::vector<uint16_t> expected(32 * 24, UNWRITTEN);
     for (int i = 0; i < COUNT * 64; ++i) {
         const int first = (i < 192 ? i / 64 : 1) * 8;
         const int row = TRANSPOSED ? i / 64 * 8 + i % 8 : i / 8;
-        expected[row * 24 + first + (TRANSPOSED ? i / 8 % 8 : i % 8)] = bf16_bits(float(i));
+        expected[row * 24 + first + (TRANSPOSED ? i / 8 % 8 : i % 8)] = bf16_from_float(float(i));
     }
-    expect_output<uint16_t>(expected, 0, 24, "tile", write_matrices<COUNT, TRANSPOSED>,
-                            {1, 32, 1, sizeof(StoredMatrices)});
+    expect_output("tile", expected, write_matrices<COUNT, TRANSPOSED>,
+                  {1, 32, 1, sizeof(StoredMatrices)});
 }
 
 // One warp writes its 8 rows of 16 columns to out [8][32], columns 16 on.
@@ -155,8 +85,22 @@ __global__ void write_rows(bf16 *out) {
 }
 
 static void fragment_rows() {
-    std::vector<uint16_t> expected(8 * 32, UNWRITTEN);
-    for (int i = 0; i < 8 * 16; ++i)
-        expected[i / 16 * 32 + 16 + i % 16] = bf16_bits(float(i));
-    expect_output(expected, UNWRITTEN, 32, "rows", write_rows, {1, 32});
+    const auto expected = each<uint16_t>(8 * 32, [](int i) {
+        return i % 32 < 16 ? UNWRITTEN : bf16_from_float(float(i / 32 * 16 + i % 16));
+    });
+    expect_output("rows", expected, write_rows, {1, 32});
 }
+
+static const std::vector<Case> WARPGROUP_CASES = {
+    {"wgmma<64>: exact, documented fragment", products<64>},
+    {"wgmma<128>: exact, documented fragment", products<128>},
+    {"wgmma<200>: exact, documented fragment", products<200>},
+    {"wgmma<256>: exact, documented fragment", products<256>},
+    {"wgmma_wait: two blocks of accumulators", products<128, 2>},
+    {"wgmma<8> to wgmma<256>: exact", [] { all_widths(std::make_integer_sequence<int, 32>()); }},
+    {"stmatrix_x4: rows where the lanes say", stmatrix<4, false>},
+    {"stmatrix_x2: the first 16 lanes say where", stmatrix<2, false>},
+    {"stmatrix_x4_transposed: columns where the lanes say", stmatrix<4, true>},
+    {"stmatrix_x2_transposed: the first 16 lanes say where", stmatrix<2, true>},
+    {"store_fragment_row: 16 columns of a row", fragment_rows},
+};

@@ -11,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
+# Rungs whose standalone files, and whose traced programs, are tested on a GPU.
+STANDALONE = ["v01", "v07", "v18", "v21", "a01", "a02", "a06", "t01", "t02", "t08", "f01", "f07"]
+TRACED = ["v04", "v07", "v12", "v16", "a02", "a05", "t08"]
 FULL = os.environ.get("FULL") == "1"  # everything, as CI runs it
 GPU = any(path.exists() for path in (*Path("/dev").glob("nvidia[0-9]*"), Path("/dev/dxg")))
 
@@ -50,21 +53,7 @@ def touched() -> set[str]:
 # What the scripts need that are not yet pytest's.
 sys.path.append(str(ROOT))
 
-from emulator.tests.tools import JOBS, case, exit_status, in_parallel, skip  # noqa: E402, F401
+from emulator.tests.tools import JOBS, case, exit_status, in_parallel, skip  # noqa: F401
 
 TESTS = ROOT / "tests"
 os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))
-
-
-def have_nvcc() -> bool:
-    return NVCC is not None
-
-
-@cache
-def by_nvcc() -> list[str]:
-    command = ["make", "-s", "by-nvcc"]
-    made = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return made.stdout.split()
-
-
-UNTOUCHED = "it needs nvcc, and is built if it was touched or with FULL=1"

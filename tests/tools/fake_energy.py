@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tools import made_runs
+
 from bench import results
 from bench.energy import budget
 
 SLOPE = 0.55
 IDLE, AWAKE = 90.0, 120.0  # watts
-SIZE, SMS = 8192, 132
+SMS = made_runs.H200["sms"]
 # Joules of each term in the whole.
 WHOLE = dict(zip(budget.TERMS, (0.55, 0.08, 0.11, 0.05, 0.01, 0.02, 0.10)))
 PARTS = {  # seconds and clock, in the order in which they run
@@ -30,8 +32,6 @@ PARTS = {  # seconds and clock, in the order in which they run
     "multiply-zeros": (1.3e-3, 1.7),
 }
 PACED = ("loads", "loads-l2", "waiting", "one-sm")
-GPU = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": SMS, "power_limit_watts": 700.0}
-GPU |= {"driver": "580.1", "cuda": "13.0", "cublas": "13.1.0"}
 
 
 def names(rung="v16"):
@@ -45,49 +45,32 @@ def joules_of(name, rung="v16"):
     seconds, ghz = PARTS[names(rung)[name]]
     if name in (budget.IDLE, budget.AWAKE):
         return seconds * (IDLE if name == budget.IDLE else AWAKE)
-    problem = dict.fromkeys("mnk", SIZE)
-    does, of_whole = (
-        {**amounts, "waiting": took * clock * amounts["ctas"]}
-        for amounts, (took, clock) in (
-            (budget.amounts(rung, name, problem, SMS), (seconds, ghz)),
-            (budget.amounts(rung, "whole", problem, SMS), PARTS["whole"]),
-        )
+    does, whole = (
+        budget.amounts(rung, one, dict.fromkeys("mnk", 8192), SMS) for one in (name, "whole")
     )
-    terms = {term: WHOLE[term] * does[term] / of_whole[term] for term in WHOLE}
+    does["waiting"] = seconds * ghz * does["ctas"]
+    whole["waiting"] = PARTS["whole"][0] * PARTS["whole"][1] * whole["ctas"]
+    terms = {term: WHOLE[term] * does[term] / whole[term] for term in WHOLE}
     dram = terms.pop("dram")
-    square = (1 + SLOPE * (ghz - PARTS["whole"][1])) ** 2
-    return AWAKE * seconds + square * sum(terms.values()) + dram
+    return (
+        AWAKE * seconds + (1 + SLOPE * (ghz - PARTS["whole"][1])) ** 2 * sum(terms.values()) + dram
+    )
 
 
 def row(name, rung="v16", factor=1.0):
     """What the program writes of a part, and the runner adds."""
     seconds, ghz = PARTS[names(rung)[name]]
     joules = factor * joules_of(name, rung)
-    timed = {
-        "seconds": [seconds] * 2,
-        "ghz": ghz,
-        "watts": joules / seconds,
-        "joules": joules,
-    }
-    problem = {"computation": "gemm_bf16", **dict.fromkeys("mnk", SIZE), "inputs": "normal"}
-    context = {"gpu": GPU, "commit": "abc1234", "protocol": "sustained"}
-    return {
-        "step": f"{rung}-parts",
-        "date": "2026-01-01T00:00:00Z",
-        "part": name,
-        "what": f"{name}, made up",
-        "timed": {"step": timed},
-        "context": {**context, "problem": {**problem, "seed": 1}, "rounds": 2},
-    }
+    one = {"seconds": [seconds] * 2, "ghz": ghz, "watts": joules / seconds, "joules": joules}
+    more = {"part": name, "what": f"{name}, made up", "protocol": "sustained", "rounds": 2}
+    return made_runs.row(f"{rung}-parts", {"step": one}, **more)
 
 
 def run(*without, rung="v16", factors=None):
     """Two passes over the parts but for some; factors: of the joules of some."""
-    found = None
+    found = results.Run(row("whole", rung)["context"])
     for scatter in (0.999, 1.001):
-        for name in names(rung):
+        for name in (name for name in names(rung) if name not in without):
             one = row(name, rung, scatter * (factors or {}).get(name, 1))
-            found = found or results.Run(one["context"])
-            if name not in without:
-                found.add({key: value for key, value in one.items() if key != "context"})
+            found.add({key: value for key, value in one.items() if key != "context"})
     return found

@@ -1,203 +1,117 @@
-"""Fake rungs for the tests of bench/: small scripts that write a made-up row. No GPU is needed."""
+"""Fake rungs, and bench's programs over them, in this process."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from subprocess import PIPE
+from unittest import mock
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tools import ROOT, made_runs
+
+from bench import ladder, results
+from bench import run as running
+
 SIZE = 256
-
-from tools.cases import (  # noqa: F401 (for the tests)
-    Skipped,
-    close,
-    holds,
-    refused,
-    require,
-    run,
-    run_cases,
-    same,
-    tests_in,
-)
-
-from bench import results
-
-# A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
-# Without a protocol it is one on the emulator.
-FAKE = r"""
-import json, math, os, sys, time
-fake = BEHAVIOUR.get
-if sys.argv[1] == "--runs":
-    print("runs", file=open(HERE + "/commands", "a"), flush=True)
-    for line in open(sys.argv[2]):
-        words = [sys.argv[0], *line.rstrip("\n").split("\t")]
-        if status := os.spawnv(os.P_WAIT, words[0], words):
-            sys.exit(status)
-    sys.exit()
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-with open(os.path.join(HERE, "commands"), "a+") as log:
-    log.write(NAME + " " + " ".join(sys.argv[1:]) + "\n")
-    log.seek(0)
-    call = [line.split()[0] for line in log].count(NAME) - 1
-if fake("sleep_in_call") == call:
-    time.sleep(60)
-if int(options.get("--m", 0)) % fake("multiple", 1):
-    sys.exit(sys.stderr.write(NAME + ": m=" + options["--m"] + " is no multiple\n") and 2)
-print(fake("stdout", ""), end="", flush=True)
-print(fake("stderr", ""), file=sys.stderr)
-if fake("crash"):
-    os.abort()
-if call == fake("wrong_in_call"):
-    print("WRONG      exact: 1 of 4 differ")
-if fake("exit") or call == fake("wrong_in_call"):
-    sys.exit(fake("exit", 1))
-protocol, rounds = options.get("--protocol"), int(options.get("--rounds", 0))
-moves, of_fp8 = NAME.startswith("t"), NAME.startswith("f")
-other = "cublaslt_block_scales" if fake("block_scales") else "cublaslt_accurate"
-other = "device_copy" if moves else other if of_fp8 else "cublas"
-shape = {key: int(options.get("--" + key, 256)) for key in ("mn" if moves else "mnk")}
-flop = (8 if moves else 2) * math.prod(shape.values())  # or bytes
-
-def contender(factor, noise=0):
-    seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor * (1 + noise * (i % 3))
-               for i in range(rounds)]
-    if protocol == "call":
-        return {"seconds": seconds, "before_seconds": 0.001 * (1 + call)}
-    read = {"share": 0.5 * factor, "ghz": 1.5 + call / 10}
-    if protocol == "sustained":
-        read.update(watts=650.0, joules=650.0)
-    return {"seconds": seconds, **read}
-
-timed = {"step": contender(fake("speed", 1.0), fake("noise", 0)), other: contender(1.0)}
-if other == "cublaslt_accurate":
-    timed["cublaslt_fast"] = contender(1.1)
-if fake("early"):
-    timed["early"] = contender(fake("early"))
-gpu = {"name": fake("gpu", "Fake GPU 1"), "card": "0a1b2c3d", "compute_capability": "9.0",
-       "sms": 10, "l2_bytes": 2**20, "memory_bytes": 80 * 2**30, "power_limit_watts": 700.0,
-       "driver": "1", "cuda": "13.0", "cublas": "13.1.0"}
-problem = {"computation": "transpose_fp32" if moves else "gemm_fp8" if of_fp8 else "gemm_bf16",
-           **shape, "inputs": options["--inputs"], "seed": int(options["--seed"])}
-row = {"step": NAME, "idea": fake("idea", "idea of " + NAME), "date": "2026-01-01T00:00:00Z",
-       "context": {"gpu": gpu, "commit": fake("commit", "abc1234"), "protocol": protocol,
-                   "problem": {**problem, **fake("problem", {})}, "rounds": rounds},
-       "copies": 2, "digest": "0x%016x" % call, "timed": timed}
-if "other_processes" in BEHAVIOUR and call >= fake("since", 0):
-    row["other_processes"] = fake("other_processes")
-if "--heuristics" in options or "--algorithm" in options:
-    timed["cublaslt"] = contender(fake("cublaslt", 1.25))
-if "--heuristics" in options:
-    searched, number = options["--heuristics"], fake("winner", 3)
-    found = [{"number": i, "name": "kernel of number %d" % i, "seconds": 1 + abs(i - number),
-              "algorithm": "%0128x" % i} for i in range(64)]
-    found = found[:64 if searched == "all" else int(searched)]
-    row["heuristics"] = {"asked": 64, "returned": 8 if searched == "all" else 64,
-                         "winner": found[number]}
-    if searched == "all":
-        row["heuristics"].update(enumerated=1584, launched=1592, checked=8, cut=fake("cut", False))
-if shape["m"] % fake("alone", 1):  # cuBLASLt takes no such shape
-    row["timed"] = {"step": timed["step"]}
-if moves:
-    row["names"] = {"second_opinion": "somebody"}
-    timed["second_opinion"] = contender(0.25)
-if protocol in (None, "none"):
-    del row["timed"], row["context"]["rounds"]
-    row["context"]["protocol"] = None
-if protocol is None:
-    row["context"]["gpu"] = None
-    counts = {"tma_read_bytes": 1500000, "tma_written_bytes": 250000, "wgmmas": 40, "mmas": 2}
-    accesses = [{"extra_wavefronts": 5}, {"extra_wavefronts": 7}]
-    row["emulator"] = {"counts": counts, "shared_memory_accesses": accesses}
-with open(options["--json"] + ".new", "w") as stream:
-    stream.write(fake("json", json.dumps(row)))
-os.replace(options["--json"] + ".new", options["--json"])
-"""
+GPU = {**made_runs.H200, "name": "Fake GPU 1"}
+CONFLICTS = [{"extra_wavefronts": number} for number in (5, 7)]
+COUNTS = {"tma_read_bytes": 1500000, "tma_written_bytes": 250000, "wgmmas": 40, "mmas": 2}
 
 
-def write_program(path, text, **values):
-    """Writes a Python program that knows these values by their names."""
-    known = "".join(f"{name} = {value!r}\n" for name, value in values.items())
-    path.write_text(f"#!{sys.executable} -IS\n{known}{text}")
+def holds(text, *words):
+    """All of these are in the text."""
+    for word in words:
+        assert word in text, f"no {word!r} in {text}"
+
+
+def fake(path, **told):
+    """Writes a fake program that does what it is told."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"#!{sys.executable} -IS\n" + Path(__file__).with_name("fake_program.py").read_text()
+    )
     path.chmod(0o755)
+    Path(f"{path}.json").write_text(json.dumps(told))
+
+
+def bench(main, *words, status=0):
+    """Calls a program of bench, which has to end with this status: what it printed, on stderr first."""
+    out, err, ended = io.StringIO(), io.StringIO(), None
+    name = main.__name__.removesuffix("_main")
+    called = mock.patch.object(sys, "argv", [name, *map(str, words)])
+    try:
+        with called, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            running.run_as(name, main)
+    except SystemExit as end:
+        ended = end.code
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    said = err.getvalue() + out.getvalue()
+    assert ended == status, f"{words}: {said}"
+    return said
 
 
 class House:
-    """A temporary build directory with fake rungs."""
+    """A build directory of fake rungs. Each is told its `speeds` as multiples of 1 TFLOPS, what it does in
+    `each` of its calls or in some `acts` by their numbers, fields of its `row`, and more: fake_program.py."""
 
-    PROGRAM, STEPS, USUAL = ("-m", "bench.ladder"), "steps", ("--passes", "3", "--rounds", "2")
+    def __init__(self, folder, main=ladder.ladder_main, usual=None, emulated=False, **rungs):
+        self.folder, self.main, self.emulated = folder, main, emulated
+        self.out, self.log = folder / "out.jsonl", folder / "commands"
+        self.usual = usual or ["--emulate"] if emulated else usual or ["--passes", 3, "--rounds", 2]
+        for name, told in rungs.items():
+            self.add(name.replace("_", "-"), **told)
 
-    def __init__(self, folder, **rungs):
-        self.folder = Path(folder)
-        self.out = self.folder / "out.jsonl"
-        self.folder.mkdir(exist_ok=True)
-        for name, behaviour in rungs.items():
-            self.add(name, behaviour)
-
-    def add(self, name, behaviour):
-        """Writes one fake rung; v08_no_multicast is the variant v08-no-multicast."""
-        name = name.replace("_", "-")
+    def add(self, name, speeds=(), acts=(), each=(), row=(), problem=(), **told):
+        """Writes one; v08-no-multicast is a variant, v-fast-cu a rival."""
         kind = "rivals" if name[1] == "-" else "variants" if "-" in name else ""
-        path = self.folder / kind / self.STEPS / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_program(path, FAKE, NAME=name, BEHAVIOUR=behaviour, HERE=str(self.folder))
+        moves, of_fp8 = name[0] == "t", name[0] == "f"
+        other = "device_copy" if moves else "cublaslt_accurate" if of_fp8 else "cublas"
+        fields = {"idea": f"idea of {name}", "gpu": GPU, **dict(row)}
+        if self.emulated:
+            fields["emulator"] = {"counts": COUNTS, "shared_memory_accesses": CONFLICTS}
+            fields["gpu"] = None
+        made = made_runs.row(name, **fields)
+        made["context"]["problem"] = {"computation": made_runs.COMPUTES[name[0]], **dict(problem)}
+        told |= {"row": made, "dimensions": "mn" if moves else "mnk", "log": str(self.log)}
+        told |= {"speeds": {other: 1.0, **dict(speeds)}, "acts": {"each": dict(each), **dict(acts)}}
+        seconds = (8 * SIZE**2 if moves else 2 * SIZE**3) / 1e12
+        path = self.folder / kind / ("emulated" if self.emulated else "steps") / name
+        fake(path, seconds=seconds, **told)
 
-    def usual(self):
-        """The options that a test does not name; later ones win."""
-        return (*self.USUAL, "--sizes", str(SIZE))
+    def words(self, *more):
+        """The command line; later options win."""
+        return ["--build", self.folder, "--out", self.out, "--sizes", SIZE, *self.usual, *more]
 
-    def command(self, *more):
-        """The program over these rungs."""
-        where = ("--build", str(self.folder), "--out", str(self.out))
-        return [sys.executable, *self.PROGRAM, *where, *self.usual(), *more]
-
-    def ladder(self, *more, status=0):
-        """Runs it to its end, which has to be that, from an empty file; what it said."""
+    def run(self, *more, status=0):
+        """Runs the program from an empty file: what it printed."""
         self.out.unlink(missing_ok=True)
-        result = run(*self.command(*more))
-        same((more, result.returncode, result.stderr[-300:]), (more, status, result.stderr[-300:]))
-        require("Traceback" not in result.stderr, result.stderr)
+        return bench(self.main, *self.words(*more), status=status)
+
+    def apart(self, *more, shell='exec "$@"'):
+        """The same in a process of its own: its result."""
+        command = [sys.executable, "-m", self.main.__module__, *map(str, self.words(*more))]
+        how = {"cwd": ROOT, "capture_output": True, "text": True, "timeout": 120}
+        result = subprocess.run(["bash", "-c", shell, "-", *command], check=False, **how)
+        assert "Traceback" not in result.stderr, result.stderr
         return result
 
-    def interrupted(self, calls, number, *more, rows=0):
-        """Starts it, and sends that signal when so many fake rungs were started and so many rows
-        are kept: its result."""
-        with subprocess.Popen(self.command(*more), stdout=PIPE, stderr=PIPE, text=True) as process:
-            began = time.monotonic()
-            while len(self.commands()) < calls or len(self.lines()) < rows:
-                require(time.monotonic() < began + 60, "the ladder did not get that far")
-                time.sleep(0.02)
-            process.send_signal(number)
-            output, errors = process.communicate(timeout=30)
-        require("Traceback" not in errors, errors)
-        return subprocess.CompletedProcess((), process.returncode, output, errors)
-
-    def refuses(self, *lines):
-        """Exit status 2, a message and no run, for each of these command lines."""
-        before = self.commands()
-        for words in lines:
-            result = self.ladder(*words.split(), status=2)
-            same((words, result.stdout, bool(result.stderr)), (words, "", True))
-        same((self.commands(), self.out.exists()), (before, False))
-
     def commands(self):
-        """The fake rungs' calls in order, with all of their options."""
-        log = self.folder / "commands"
-        return log.read_text().splitlines() if log.exists() else []
+        """The calls of the rungs, with all of their options."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
 
     def calls(self):
         """The rungs that were called."""
         return [line.split()[0] for line in self.commands()]
 
-    def lines(self):
-        """The rows that were written, as they are in the file."""
-        return self.out.read_text().splitlines() if self.out.exists() else []
-
     def runs(self):
         """What was written."""
-        return results.load(self.out)
+        return results.load(self.out) if self.out.exists() else []
 
     def result(self):
         """The only ladder in it."""

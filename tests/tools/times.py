@@ -22,10 +22,6 @@ TIMES = ROOT / "tests/times.tsv"
 COLUMNS = ("what", "seconds", "at most", "result", "cores", "nvcc", "GPU", "commit", "date")
 SENTENCE = ("notes/emulator.md", r"\Z", "One sentence more.\n")
 RUNG_LINE = ("steps/v07_mbarrier.cu", r"(?m)^(static int launch\(.*\n)", r"\g<1>    (void)p;\n")
-    "steps/v07_mbarrier.cu",
-    r"(?m)^ +mbarrier_wait\(&smem\.full.*",
-    r"\g<0> // again",
-)
 HEADER_LINE = ("common/device/mbarrier.cuh", r"(?m)^#pragma once$", "#pragma once\n")
 WITHOUT = {
     "CUDA_HOME": "/none",

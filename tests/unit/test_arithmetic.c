@@ -2,10 +2,9 @@
  * and integers that no order of summation rounds. */
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
+#include "golden.h"
 #include "harness/timing.h"
-#include "../../emulator/tests/test.h"
 
 static const step tiled = {
     .name = "v07", .computes = GEMM_BF16, .multiple_m = 128, .multiple_n = 256, .multiple_k = 64};
@@ -22,94 +21,66 @@ static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .mult
 
 /* ---- shapes */
 
+/* Whether they are taken or why not, and to what they round up. */
 static void shapes(void) {
+    FILE *out = golden_begin();
     static const struct {
         const step *step;
-        int m, n, k;
-        const char *error; /* what the error has in it; NULL: the shape is taken */
+        int shape[3];
     } rows[] = {
-        {&tiled, 128, 256, 64, NULL},
-        {&loose, 1, 24, 8, NULL},
-        {&loose, 1 << 30, 24, 1 << 25, NULL},
-        {&tiled, 100, 256, 64,
-         "m=100 is not a multiple of 128 (v07 takes m: multiples of 128, n: multiples of 256, k: "
-         "multiples of 64)"},
-        {&tiled, 128, 128, 64, "n=128"},
-        {&tiled, 128, 256, 32, "k=32"},
-        {&tiled, 128, -256, 64, "n=-256"},
-        {&loose, 2000000, 1999992, 8,
-         "m=2000000 n=1999992: D may have at most 274877906944 elements"},
-        {&loose, (1 << 30) + 1, 24, 8, "m=1073741825: must be from 1 to 1073741824"},
-        {&loose, 1, 12, 8, "n: multiples of 24"}, /* rows of 16 bytes */
-        {&loose, 1, 24, 4, "k=4"},
-        {&any_row, 3, 12, 4097, NULL},
-        {&any_row, 3, 0, 7, "n=0"},
-        {&half, 3, 12, 8, "n=12"},
-        {&addmm, 3, 14, 8, "n=14"},
-        {&fp8, 3, 8, 16, NULL},
-        {&fp8, 3, 8, 24, "k=24 is not a multiple of 16"},
-        {&adds_one, 3, 1 << 30, 0, NULL},
-        {&adds_one, 3, INT_MAX - 3, 0, "n=2147483644: must be from 1 to 1073741824"},
-        {&transposes, 4, 8, 0, NULL},
-        {&transposes, 1, 8, 0,
-         "m=1 is not a multiple of 4 (t02 takes m: multiples of 4, n: multiples of 8, since TMA "
-         "copies rows of whole 16 bytes)"},
-        {&limited, 256, 8, 1 << 23, NULL},
-        {&limited, 256, 8, 8500000, "k=8500000: must be from 1 to 8388608"},
+        {&tiled, {128, 256, 64}},
+        {&tiled, {100, 256, 64}},
+        {&tiled, {128, 128, 64}},
+        {&tiled, {128, 256, 32}},
+        {&tiled, {1, 257, 1}},
+        {&tiled, {128, -256, 64}},
+        {&loose, {1, 24, 8}},
+        {&loose, {1 << 30, 24, 1 << 25}},
+        {&loose, {2000000, 1999992, 8}},
+        {&loose, {(1 << 30) + 1, 24, 8}},
+        {&loose, {1, 12, 8}}, /* rows of 16 bytes */
+        {&loose, {1, 24, 4}},
+        {&any_row, {3, 12, 4097}},
+        {&any_row, {3, 0, 7}},
+        {&half, {3, 12, 8}},
+        {&addmm, {3, 14, 8}},
+        {&fp8, {3, 8, 16}},
+        {&fp8, {3, 8, 24}},
+        {&adds_one, {3, 1 << 30, 0}},
+        {&adds_one, {3, INT_MAX - 3, 0}},
+        {&transposes, {4, 8, 0}},
+        {&transposes, {1, 9, 0}},
+        {&limited, {256, 8, 1 << 23}},
+        {&limited, {256, 8, 8500000}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        char error[512] = "";
-        const int refused =
-            shape_check(rows[i].step, rows[i].m, rows[i].n, rows[i].k, error, sizeof error);
-        EXPECT((refused != 0) == (rows[i].error != NULL), "row %zu", i);
-        EXPECT(refused == 0 || strstr(error, rows[i].error) != NULL, "%s", error);
-    }
-}
-
-static void rounding_up(void) {
-    static const struct {
-        const step *step;
-        int shape[3], up[3];
-    } rows[] = {{&tiled, {1, 257, 64}, {128, 512, 64}},
-                {&loose, {128, 512, 64}, {128, 528, 64}},
-                {&any_row, {3, 5, 7}, {3, 5, 7}},
-                {&transposes, {1, 9, 0}, {4, 16, 0}}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const step *step = rows[i].step;
         int m = rows[i].shape[0], n = rows[i].shape[1], k = rows[i].shape[2];
-        shape_round_up(rows[i].step, &m, &n, &k);
-        EXPECT(m == rows[i].up[0] && n == rows[i].up[1] && k == rows[i].up[2], "m=%d n=%d k=%d", m,
-               n, k);
+        char error[512] = "taken";
+        shape_check(step, m, n, k, error, sizeof error);
+        fprintf(out, "%s, %d x %d x %d: %s", step->name, m, n, k, error);
+        if (m < 1 << 30 && n < 1 << 30) {
+            shape_round_up(step, &m, &n, &k);
+            fprintf(out, "; rounds up to %d x %d x %d", m, n, k);
+        }
+        fprintf(out, "\n");
     }
+    golden_end(out, "shapes");
 }
 
+/* Of operands of these sizes, with an L2 of 60 MiB, and this many that fit. */
 static void copies(void) {
-    static const struct {
-        size_t bytes, most, copies;
-    } rows[] = {{384 << 20, 100, 2}, /* large operands */
-                {6 << 20, 100, 20},  /* twice the L2 */
-                {7 << 20, 100, 18},  /* rounded up */
-                {1024, 1000, 256},   /* at most */
-                {384 << 20, 1, 1},   /* all that fits */
-                {6 << 20, 5, 5}};
+    FILE *out = golden_begin();
+    static const size_t rows[][2] = {{384 << 20, 100}, {6 << 20, 100}, {7 << 20, 100},
+                                     {1024, 1000},     {384 << 20, 1}, {6 << 20, 5}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const size_t found = workload_copies(rows[i].bytes, 60 << 20, rows[i].most);
-        EXPECT(found == rows[i].copies, "row %zu: %zu", i, found);
+        fprintf(out, "%zu bytes, at most %zu: %zu\n", rows[i][0], rows[i][1],
+                workload_copies(rows[i][0], 60 << 20, rows[i][1]));
     }
+    golden_end(out, "copies");
 }
 
 /* ---- numbers */
-
-static void computations(void) {
-    const step unknown = {.computes = (enum computation)99};
-    const arithmetic sums = arithmetic_of(&half_sums);
-    const arithmetic transposed = arithmetic_of(&transposes);
-    EXPECT(strcmp(arithmetic_of(&tiled).name, "gemm_bf16") == 0, "bf16");
-    EXPECT(sums.fp16_sums && !arithmetic_of(&half).fp16_sums, "fp16");
-    EXPECT(arithmetic_of(&addmm).takes_c && arithmetic_of(&addmm).output == NUMBER_FP32, "addmm");
-    EXPECT(arithmetic_of(&unknown).name == NULL, "unknown");
-    EXPECT(arithmetic_work(&transposed, 32768, 65536, 0) == 17179869184.0, "bytes");
-    EXPECT(arithmetic_work(&sums, 8192, 8192, 8192) == 1099511627776.0, "flop");
-}
 
 static integers integers_of(const step *step, int64_t k, float alpha, float beta) {
     const arithmetic arithmetic = arithmetic_of(step);
@@ -141,9 +112,6 @@ static void sums_stay_exact(void) {
                    "row %zu, k=%d: spacing %d", i, (int)k, found.spacing);
         }
     }
-    EXPECT(integers_of(&half_sums, 128, 1, 1).range == 4, "128");
-    EXPECT(integers_of(&half_sums, 2048, 1, 1).spacing == 1, "2048");
-    EXPECT(integers_of(&half_sums, 2056, 1, 1).spacing == 2, "2056");
 }
 
 static bool is_fp32(double value) { return (double)(float)value == value; }
@@ -171,126 +139,31 @@ static void scalars_stay_exact(void) {
     EXPECT(integers_of(&addmm, 1 << 26, -2.5f, 1).spacing > 1, "a very long sum");
 }
 
-static void epilogue(void) {
-    static const struct {
-        float alpha, beta;
-        size_t position; /* of a C whose first element is NaN */
-        sums sums;
-        double value, magnitude;
-    } rows[] = {{-2, 0.5f, 1, {3, 5, 0}, -4, 12},
-                {-2, 0, 0, {3, 5, 0}, -6, 10},
-                {0, 0.5f, 1, {NAN, NAN, 0}, 2, 2}};
-    static const float c[] = {NAN, 4};
-    const arithmetic arithmetic = arithmetic_of(&addmm);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const problem problem = {.c = c, .alpha = rows[i].alpha, .beta = rows[i].beta};
-        const expected found =
-            reference_epilogue(&arithmetic, &problem, rows[i].position, rows[i].sums);
-        const double share = (double)found.magnitude / rows[i].magnitude;
-        EXPECT(found.value == rows[i].value && share > 1 && share < 1 + 0x1p-22, "row %zu: %g, %g",
-               i, found.value, (double)found.magnitude);
-    }
-}
-
 /* ---- measurements */
 
-static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
-
+/* They interpolate, and leave out what was not measured. */
 static void quantiles(void) {
-    static const struct {
-        double values[6]; /* NAN: not measured */
-        double low, median, high;
-    } rows[] = {{{5, 1, 3, NAN, NAN, NAN}, 1.4, 3, 4.6},
-                {{4, 1, 3, 2, NAN, NAN}, 1.3, 2.5, 3.7},
-                {{5, INFINITY, -INFINITY, NAN, NAN, NAN}, 5, 5, 5},
-                {{0, 10, 20, 30, 40, 50}, 5, 25, 45},
-                {{NAN, NAN, NAN, NAN, NAN, NAN}, NAN, NAN, NAN}};
+    FILE *out = golden_begin();
+    static const double rows[][6] = {{5, 1, 3, NAN, NAN, NAN},
+                                     {4, 1, 3, 2, NAN, NAN},
+                                     {5, INFINITY, -INFINITY, NAN, NAN, NAN},
+                                     {0, 10, 20, 30, 40, 50},
+                                     {NAN, NAN, NAN, NAN, NAN, NAN}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const summary s = summarize(rows[i].values, 6);
-        EXPECT(isnan(rows[i].median) ? isnan(s.low + s.median + s.high)
-                                     : near(s.low, rows[i].low) && near(s.high, rows[i].high) &&
-                                           s.median == rows[i].median,
-               "row %zu: %g (%g to %g)", i, s.median, s.low, s.high);
+        const summary s = summarize(rows[i], 6);
+        fprintf(out, "%g %g %g ...: %.12g (%.12g to %.12g)\n", rows[i][0], rows[i][1], rows[i][2],
+                s.median, s.low, s.high);
     }
-    EXPECT(isnan(median(NULL, 0)), "nothing measured");
-}
-
-static void times(void) {
-    double step_seconds[] = {1e-3, 2e-3, 4e-3};
-    double cublas_seconds[] = {2e-3, 2e-3, 2e-3};
-    double clock_ghz[] = {1, 1, 1};
-    double unknown[] = {NAN, NAN, NAN};
-    static const options o = {.m = 1024, .n = 2000, .k = 1000};
-    contender contenders[] = {
-        {.role = CONTENDER_STEP, .of = {step_seconds, clock_ghz, unknown, unknown}},
-        {.role = CONTENDER_OTHER, .of = {cublas_seconds, unknown, unknown, unknown}}};
-    const device gpu = {.info = {.compute_capability = 90, .sms = 2}};
-    workload workload = {.step = &tiled,
-                         .options = &o,
-                         .device = &gpu,
-                         .arithmetic = arithmetic_of(&tiled),
-                         .contenders = 2,
-                         .contender = contenders};
-    const timing_summary step = timing_summarize(&workload, &contenders[0], 3);
-    EXPECT(step.of[SECONDS] == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS",
-           step.rate.median);
-    /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
-    EXPECT(near(step.of[SHARE], 0.25), "share %g", step.of[SHARE]);
-    EXPECT(isnan(step.of[WATTS]) && isnan(step.of[JOULES]), "power was not measured");
-    const timing_summary cublas = timing_summarize(&workload, &contenders[1], 3);
-    EXPECT(isnan(cublas.of[SHARE]) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
-    EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
-           "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
-    workload.arithmetic = arithmetic_of(&fp8);
-    EXPECT(near(timing_summarize(&workload, &contenders[0], 3).of[SHARE], 0.125),
-           "8 bits: twice the rate");
-}
-
-static void peaks(void) {
-    static const struct {
-        device_info gpu;
-        double fp16_sums, fp32_sums; /* 0: not known */
-    } rows[] = {{{.compute_capability = 80, .name = "NVIDIA A100"}, 2048, 2048},
-                {{.compute_capability = 86, .name = "NVIDIA GeForce RTX 3090"}, 1024, 512},
-                {{.compute_capability = 86, .name = "NVIDIA RTX A6000"}, 1024, 0},
-                {{.compute_capability = 87, .name = "Orin"}, 0, 0},
-                {{.compute_capability = 89, .name = "NVIDIA GeForce RTX 4060 Laptop"}, 1024, 512},
-                {{.compute_capability = 89, .name = "NVIDIA L40S"}, 1024, 0},
-                {{.compute_capability = 90, .name = "NVIDIA H200"}, 4096, 4096},
-                {{.compute_capability = 100, .name = "NVIDIA B200"}, 0, 0},
-                {{.compute_capability = 120, .name = "NVIDIA GeForce RTX 5090"}, 1024, 512}};
-    static const options o = {.m = 1000, .n = 1000, .k = 500}; /* 1e9 flop in 1e9 cycles */
-    double one = 1;
-    contender contender = {.role = CONTENDER_STEP, .of = {&one, &one, &one, &one}};
-    device gpu;
-    workload workload = {.step = &half,
-                         .options = &o,
-                         .device = &gpu,
-                         .arithmetic = arithmetic_of(&half),
-                         .contenders = 1,
-                         .contender = &contender};
-    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; ++i) {
-        const bool fp16_sums = i % 2 == 0;
-        const double wanted = fp16_sums ? rows[i / 2].fp16_sums : rows[i / 2].fp32_sums;
-        workload.arithmetic.fp16_sums = fp16_sums;
-        gpu.info = rows[i / 2].gpu;
-        gpu.info.sms = 1;
-        const double share = timing_summarize(&workload, &contender, 1).of[SHARE];
-        EXPECT(wanted > 0 ? near(share, 1 / wanted) : isnan(share), "%s, %s sums: %g",
-               gpu.info.name, fp16_sums ? "fp16" : "fp32", share);
-    }
+    fprintf(out, "nothing: %g\n", median(NULL, 0));
+    golden_end(out, "quantiles");
 }
 
 int main(void) {
-    run_case("shape: what is taken, and others are refused in words", shapes);
-    run_case("shape: rounding up to what is taken", rounding_up);
+    golden_open("tests/unit/test_arithmetic.txt");
+    run_case("shape: what is taken, what rounds up to it, and others are refused in words", shapes);
     run_case("shape: number of operand copies", copies);
-    run_case("arithmetic: what is computed", computations);
     run_case("arithmetic: sums of the exact check's integers", sums_stay_exact);
     run_case("arithmetic: alpha and beta in the exact check", scalars_stay_exact);
-    run_case("arithmetic: alpha, beta and C, and what 0 leaves out", epilogue);
     run_case("statistics: quantiles interpolate, and leave out what was not measured", quantiles);
-    run_case("statistics: times, shares and ratios", times);
-    run_case("statistics: the tensor cores' peak by card and width of the sums", peaks);
     return test_result();
 }

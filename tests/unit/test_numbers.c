@@ -1,6 +1,6 @@
-/* bf16 and fp16 rounding, the random operands, the host reference and what counts as right. */
+/* Rounding to bf16, fp16 and e4m3, the random operands, the host reference and what counts as
+ * right. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,67 +11,61 @@
 
 /* ---- formats */
 
-/* The nearest number of a 16-bit format by searching all of them: the definition, slow. Ties go to
- * the even one. */
-static uint16_t slow_rounding(enum number format, double value) {
-    uint16_t best = 0;
-    double best_distance = HUGE_VAL;
-    for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
-        const uint16_t candidate = (uint16_t)bits;
-        const float number = number_read(format, &candidate, 0);
-        const double distance = fabs((double)number - value);
-        if (number_is_finite(number) && (signbit(value) != 0) == (bits >> 15 != 0) &&
-            (distance < best_distance || (distance == best_distance && bits % 2 == 0))) {
-            best = candidate;
-            best_distance = distance;
-        }
+/* A format's bits, by its definition; of e4m3 one number more instead of infinity. */
+static const struct layout {
+    enum number format;
+    int exponent, fraction, first_nan;
+} LAYOUTS[] = {
+    {NUMBER_BF16, 8, 7, 0x7f81}, {NUMBER_FP16, 5, 10, 0x7c01}, {NUMBER_E4M3, 4, 3, 0x7f}};
+
+/* What a magnitude's bits mean if all exponents are those of numbers, the largest one too. */
+static double meaning(const struct layout *of, int bits) {
+    const int exponent = bits >> of->fraction;
+    const int fraction = bits - (exponent << of->fraction) + ((exponent > 0) << of->fraction);
+    const int bias = (1 << of->exponent) / 2 - 1;
+    return ldexp(fraction, (exponent > 0 ? exponent : 1) - bias - of->fraction);
+}
+
+static int rounded(enum number format, float value) {
+    uint32_t bits = 0; /* as wide as any format */
+    number_write(format, &bits, 0, value);
+    return (int)bits;
+}
+
+/* Every number survives. Halfway between neighbours the even one is taken; a little to either side,
+ * the nearer one. Infinity is where the next number would be. */
+static void expect_number(const struct layout *of, int sign, int magnitude) {
+    const int bits = sign | magnitude;
+    const float value = number_read(of->format, &(uint32_t){(uint32_t)bits}, 0);
+    const uint32_t again = (uint32_t)rounded(of->format, value);
+    if (magnitude >= of->first_nan) {
+        EXPECT(isnan(value) && isnan(number_read(of->format, &again, 0)), "%#x", bits);
+        return;
     }
-    return best;
-}
-
-static uint16_t rounded(enum number format, float value) {
-    uint16_t bits[2]; /* as wide as any format */
-    number_write(format, bits, 0, value);
-    return bits[0];
-}
-
-static void expect_rounding(enum number format, float value) {
-    EXPECT(rounded(format, value) == slow_rounding(format, (double)value), "%a", (double)value);
+    const double below = meaning(of, magnitude), above = meaning(of, magnitude + 1);
+    const float half = copysignf((float)((below + above) / 2), value);
+    const float wanted = isinf(value) ? INFINITY : (float)below;
+    EXPECT(value == (sign != 0 ? -wanted : wanted) && (int)again == bits, "%#x", bits);
+    if (magnitude + 1 < of->first_nan) {
+        EXPECT(rounded(of->format, half) == bits + bits % 2, "over %#x", bits);
+        EXPECT(rounded(of->format, nextafterf(half, 0)) == bits, "over %#x", bits);
+        EXPECT(rounded(of->format, nextafterf(half, 2 * half)) == bits + 1, "over %#x", bits);
+    }
 }
 
 static void formats(void) {
-    static const float ties[2][9] = {
-        {0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 257, 259, 0x1.81p-133f},
-        {2049, 2051, 0x1p-25f, 0x1.8p-24f, 0x1.ffep-15f, -0x3p-25f, 0x1.002p0f, 0x1.006p0f, 65519}};
-    EXPECT(rounded(NUMBER_BF16, 0x1.fffffep127f) == 0x7f80, "it overflows to infinity");
-    EXPECT(rounded(NUMBER_FP16, 65520) == 0x7c00 && rounded(NUMBER_FP16, 65504) == 0x7bff, "too");
-    EXPECT(rounded(NUMBER_FP16, 0x1p-149f) == 0 && rounded(NUMBER_FP16, -0.0f) == 0x8000, "zeros");
-    for (uint32_t i = 0; i <= 0x1ffff; ++i) { /* every number survives */
-        const enum number format = i % 2 == 0 ? NUMBER_BF16 : NUMBER_FP16;
-        const uint16_t number = (uint16_t)(i / 2);
-        const float value = number_read(format, &number, 0);
-        const uint16_t again = rounded(format, value);
-        EXPECT(isnan(value) ? isnan(number_read(format, &again, 0)) : again == number,
-               "%#x became %#x", number, again);
-    }
-    for (uint64_t i = 0; i < 400; ++i) {
-        const uint32_t bits = (uint32_t)random_bits(7, 7, i);
-        float value;
-        memcpy(&value, &bits, sizeof value);
-        if (isfinite(value) && fabsf(value) < 0x1.fep127f) {
-            expect_rounding(NUMBER_BF16, value);
+    for (size_t i = 0; i < COUNT_OF(LAYOUTS); ++i) {
+        const int sign = 1 << (LAYOUTS[i].exponent + LAYOUTS[i].fraction);
+        for (int bits = 0; bits < 2 * sign; ++bits) {
+            expect_number(&LAYOUTS[i], bits & sign, bits & (sign - 1));
         }
-        /* Of every exponent that matters in fp16, and below. */
-        expect_rounding(NUMBER_FP16,
-                        ldexpf(random_uniform(random_bits(7, 8, i)), (int)(i % 44) - 27));
     }
-    for (size_t i = 0; i < 18; ++i) {
-        expect_rounding(i < 9 ? NUMBER_BF16 : NUMBER_FP16, ties[i / 9][i % 9]);
-    }
-    const uint32_t low_nan_bits = 0x7f800001; /* all of its payload is in the lost half */
-    float low_nan;
-    memcpy(&low_nan, &low_nan_bits, sizeof low_nan);
-    EXPECT(isnan(bf16_to_float(bf16_from_float(low_nan))), "a NaN must not become infinite");
+    EXPECT(rounded(NUMBER_FP16, 0x1p-149f) == 0 && rounded(NUMBER_E4M3, 0x1p-149f) == 0, "tiny");
+    EXPECT(rounded(NUMBER_E4M3, -INFINITY) == 0xfe && rounded(NUMBER_E4M3, 449) == 0x7e, "large");
+    EXPECT(rounded(NUMBER_E4M3, NAN) == 0x7f, "the NaN of cvt");
+    EXPECT(rounded(NUMBER_INT32, -2.6f) == -3 && number_round(NUMBER_INT32, 2.4f) == 2, "int32");
+    /* All of this NaN's payload is in the lost half: it must not become infinite. */
+    EXPECT(isnan(bf16_to_float(bf16_from_float(float_of_bits(0x7f800001)))), "a low NaN");
 }
 
 /* ---- random operands */
@@ -86,12 +80,9 @@ static void distributions(void) {
                 {INPUTS_INTEGERS, 1, 2.0 / 3, 1, 1}, {INPUTS_INTEGERS, 2, 2, 2, 2},
                 {INPUTS_INTEGERS, 3, 4, 3, 3},       {INPUTS_INTEGERS, 4, 20.0 / 3, 4, 4}};
     for (size_t row = 0; row < COUNT_OF(rows); ++row) {
-        const operand operand = {.inputs = rows[row].inputs,
-                                 .seed = 1,
-                                 .stream = RANDOM_STREAM_A,
-                                 .row = DRAWN,
-                                 .range = rows[row].range,
-                                 .spacing = 1};
+        const operand operand = {
+            "A",   NUMBER_FP32,     DRAWN, rows[row].inputs, RANDOM_STREAM_A, 1,
+            DRAWN, rows[row].range, 1};
         double sum = 0, squares = 0, most = 0;
         for (uint64_t i = 0; i < DRAWN; ++i) {
             const double value = (double)random_element(&operand, i);
@@ -111,22 +102,11 @@ static void distributions(void) {
     EXPECT(random_integer(0, 4) == -4 && random_integer(UINT64_MAX, 4) == 4, "integers");
 }
 
-static void random_is_reproducible(void) {
-    const uint64_t bits = random_bits(1, 2, 3);
-    EXPECT(bits == random_bits(1, 2, 3) && bits != random_bits(2, 2, 3) &&
-               bits != random_bits(1, 1, 3) && bits != random_bits(1, 2, 4),
-           "the same again; other with another seed, stream, index");
-}
-
 /* What integers promise, in rows that the spacing does not divide. */
 static void sparse_rows(void) {
     enum { ROWS = 300, ROW = 50, SPACING = 4 };
-    const operand operand = {.inputs = INPUTS_INTEGERS,
-                             .seed = 1,
-                             .stream = RANDOM_STREAM_A,
-                             .row = ROW,
-                             .range = 1,
-                             .spacing = SPACING};
+    const operand operand = {"A", NUMBER_FP32, ROWS * ROW, INPUTS_INTEGERS, RANDOM_STREAM_A,
+                             1,   ROW,         1,          SPACING};
     int used[ROW] = {0};
     for (uint64_t row = 0; row < ROWS; ++row) {
         int in_group = 0;
@@ -143,68 +123,60 @@ static void sparse_rows(void) {
 }
 
 static int compare_words(const void *a, const void *b) {
-    const uint32_t left = *(const uint32_t *)a;
-    const uint32_t right = *(const uint32_t *)b;
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     return (left > right) - (left < right);
 }
 
 /* All different, all numbers that stay what they are if they are multiplied by 1, of both signs. */
 static void fp32_bits(void) {
     enum { WORDS = 1 << 20 };
-    static uint32_t words[WORDS];
-    const operand operand = {
-        .format = NUMBER_FP32, .inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
+    static const uint64_t far = UINT64_C(4261412863); /* the last before they come again */
+    static uint32_t words[WORDS + 1];
     size_t negative = 0;
-    for (uint64_t i = 0; i < WORDS; ++i) {
-        operand_write(&operand, words, i);
-        EXPECT(isnormal(number_read(NUMBER_FP32, words, i)), "element %d", (int)i);
+    for (uint64_t i = 0; i <= WORDS; ++i) {
+        words[i] = random_fp32_bits(3, RANDOM_STREAM_A, i < WORDS ? i : far);
+        EXPECT(isnormal(float_of_bits(words[i])), "element %d", (int)i);
         negative += words[i] >> 31;
     }
     EXPECT(negative > WORDS / 2 - 4096 && negative < WORDS / 2 + 4096, "%zu negative", negative);
-    const uint64_t far = UINT64_C(4261412863); /* the last before they come again */
-    const uint32_t last = random_fp32_bits(3, RANDOM_STREAM_A, far);
     EXPECT(random_fp32_bits(3, RANDOM_STREAM_A, far + 1) == words[0], "they come again");
     EXPECT(random_fp32_bits(4, RANDOM_STREAM_A, 0) != words[0], "another seed");
-    qsort(words, WORDS, sizeof *words, compare_words);
-    for (size_t i = 1; i < WORDS; ++i) {
-        EXPECT(words[i] != words[i - 1] && words[i] != last, "0x%08x twice", (unsigned)words[i]);
+    qsort(words, WORDS + 1, sizeof *words, compare_words);
+    for (size_t i = 1; i <= WORDS; ++i) {
+        EXPECT(words[i] != words[i - 1], "0x%08x twice", (unsigned)words[i]);
     }
-}
-
-static void int32_bits(void) {
-    const operand operand = {
-        .format = NUMBER_INT32, .inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
-    static const int32_t edges[] = {INT32_MAX, -1, INT32_MIN, 0};
-    int32_t words[300];
-    for (uint64_t i = 0; i < 300; ++i) {
-        operand_write(&operand, words, i);
-        EXPECT(i % 61 != 0 || words[i] == edges[i / 61 % 4], "element %d", (int)i);
-    }
-    number_write(NUMBER_INT32, words, 7, -2.6f);
-    EXPECT(words[7] == -3 && number_read(NUMBER_INT32, words, 7) == -3, "%d", (int)words[7]);
-    EXPECT(number_bytes(NUMBER_INT32) == 4 && number_round(NUMBER_INT32, 2.4f) == 2, "int32");
 }
 
 /* ---- the reference, and what is right */
 
+/* alpha * A * B^T + beta * C; what is multiplied by 0 is not read. */
 static void reference_by_hand(void) {
     /* A [2][3] times the transpose of B [2][3], and a third row of B. */
     static const float values[] = {1, 2, 3, -4, 5, 0.5f, 1, 0, -1, 2, 2, 2, 0, 3, 1};
-    static const double expected[] = {-2, 12, 9, -4.5, 3, 15.5};
+    static const double sums[] = {-2, 12, 9, -4.5, 3, 15.5};
     static const double magnitudes[] = {4, 12, 9, 4.5, 19, 15.5};
-    bf16_bits operands[COUNT_OF(values)];
-    for (size_t i = 0; i < COUNT_OF(values); ++i) {
-        operands[i] = bf16_from_float(values[i]);
-    }
-    const arithmetic arithmetic = arithmetic_of(&(step){.computes = GEMM_BF16});
-    const problem problem = {.a = operands, .b = operands + 6, .m = 2, .n = 3, .k = 3};
+    static const float c[][6] = {{1, -2, 0, 3, 4, 5}, {NAN, NAN, NAN, NAN, NAN, NAN}};
+    static const float scalars[][2] = {{-2, 0.5f}, {-2, 0}, {0, 0.5f}, {1, 1}};
+    const arithmetic arithmetic = arithmetic_of(&(step){.computes = ADDMM_FP16});
     const reference made = reference_create(&arithmetic, 2, 3, 3);
-    reference_compute(&made, &problem, NULL);
-    for (size_t i = 0; i < COUNT_OF(expected); ++i) {
-        EXPECT(made.elements[i].value == expected[i] &&
-                   fabs((double)made.elements[i].magnitude / magnitudes[i] - 1) < 0x1p-22,
-               "[%zu]: %g, magnitude %g", i, made.elements[i].value,
-               (double)made.elements[i].magnitude);
+    fp16_bits operands[COUNT_OF(values)];
+    for (size_t i = 0; i < COUNT_OF(scalars); ++i) {
+        const float alpha = scalars[i][0], beta = scalars[i][1];
+        for (size_t j = 0; j < COUNT_OF(values); ++j) {
+            operands[j] = fp16_from_float(alpha == 0 ? NAN : values[j]);
+        }
+        const problem problem = {operands,     operands + 6, c[beta == 0], .alpha = alpha,
+                                 .beta = beta, .m = 2,       .n = 3,       .k = 3};
+        reference_compute(&made, &problem, NULL);
+        for (size_t j = 0; j < COUNT_OF(sums); ++j) {
+            const double of_c = beta == 0 ? 0 : (double)(beta * c[0][j]);
+            const double value = (double)alpha * sums[j] + of_c;
+            const double magnitude = fabs((double)alpha) * magnitudes[j] + fabs(of_c);
+            const expected *found = &made.elements[j];
+            EXPECT(found->value == value && (double)found->magnitude >= magnitude &&
+                       (double)found->magnitude <= magnitude * (1 + 0x1p-22) + 0x1p-126,
+                   "[%zu]: %g, magnitude %g", j, found->value, (double)found->magnitude);
+        }
     }
     reference_destroy(&made);
 }
@@ -218,28 +190,23 @@ static examination examination_of(enum computation computes, bool fp16_sums, int
 }
 
 static void bound_by_hand(void) {
-    const double of_one_rounding = (1 + 0x1p-25) * exp(0x1p-11);
+    const double one = (1 + 0x1p-25) * exp(0x1p-11); /* rounding, grown by what it may grow by */
+    const double rounded_once = 0x1p-11 * one + 0x1p-25 + one;
     const struct {
         enum computation computes;
         bool fp16_sums;
         int k;
         expected expected;
         double bound;
-    } rows[] = {
-        /* sum_error = 2^13 * 2^-23 * 2^10 = 1; bound = (|-255| + 1) / 256 + 1 = 2. */
-        {GEMM_BF16, false, 8192, {-255, 1024, 0, 0}, 2},
-        {GEMM_BF16, false, 8192, {0, 0, 0, 0}, 0}, /* around a sum of zeros */
-        /* The same sum to fp16: (255 + 1) / 2048 + 2^-25 + 1. */
-        {GEMM_FP16, false, 8192, {-255, 1024, 0, 0}, 1.125 + 0x1p-25},
-        /* To fp32, with 3 more roundings for alpha, beta and C: 256 * 2^-23 + 1. */
-        {ADDMM_FP16, false, 8189, {-255, 1024, 0, 0}, 1 + 0x1p-15},
-        /* One rounding of a sum of 2048 to fp16: 1, and grown by the factor it may grow by. */
-        {GEMM_FP16,
-         true,
-         1,
-         {0, 0, 2048, 0},
-         0x1p-11 * of_one_rounding + 0x1p-25 + of_one_rounding},
-        {GEMM_FP8, false, 6 * E4M3_K, {-255, 0, 1, 0}, 2}}; /* what tensor cores cut off */
+    } rows[] = {/* sum_error = 2^13 * 2^-23 * 2^10 = 1; bound = (|-255| + 1) / 256 + 1 = 2. */
+                {GEMM_BF16, false, 8192, {-255, 1024, 0, 0}, 2},
+                {GEMM_BF16, false, 8192, {0, 0, 0, 0}, 0}, /* around a sum of zeros */
+                /* The same sum to fp16: (255 + 1) / 2048 + 2^-25 + 1. */
+                {GEMM_FP16, false, 8192, {-255, 1024, 0, 0}, 1.125 + 0x1p-25},
+                /* To fp32, with 3 more roundings for alpha, beta and C: 256 * 2^-23 + 1. */
+                {ADDMM_FP16, false, 8189, {-255, 1024, 0, 0}, 1 + 0x1p-15},
+                {GEMM_FP16, true, 1, {0, 0, 2048, 0}, rounded_once},
+                {GEMM_FP8, false, 6 * E4M3_K, {-255, 0, 1, 0}, 2}}; /* what tensor cores cut off */
     for (size_t i = 0; i < COUNT_OF(rows); ++i) {
         const examination e =
             examination_of(rows[i].computes, rows[i].fp16_sums, rows[i].k, CHECK_BOUNDED);
@@ -269,9 +236,8 @@ static void comparisons(void) {
         {true, CHECK_BOUNDED, GEMM_BF16, -0.0f, 0, 0},
         {false, CHECK_BOUNDED, GEMM_BF16, 1 + 0x1p-7f, 1, 1}, /* one bf16 too high */
         {false, CHECK_BOUNDED, GEMM_BF16, 1 - 0x1p-7f, 1, 1}, /* two too low */
-        {false, CHECK_BOUNDED, GEMM_BF16, -1, 1, 1},
-        {false, CHECK_BOUNDED, GEMM_BF16, 0x1p-133f, 0, 0}, /* beside a sum of zeros */
-        {false, CHECK_BOUNDED, GEMM_BF16, 0, NAN, 1},       /* this reference proves nothing */
+        {false, CHECK_BOUNDED, GEMM_BF16, 0x1p-133f, 0, 0},   /* beside a sum of zeros */
+        {false, CHECK_BOUNDED, GEMM_BF16, 0, NAN, 1},         /* this reference proves nothing */
         {true, CHECK_EXACT, GEMM_BF16, 12, 12, 0},
         {false, CHECK_EXACT, GEMM_BF16, 13, 12, 0},
         {false, CHECK_EXACT, GEMM_BF16, -12, 12, 0},
@@ -289,14 +255,6 @@ static void comparisons(void) {
                                             rows[i].reference, rows[i].magnitude);
         EXPECT(found.right == rows[i].right && (found.error_over_bound > 1) != rows[i].right,
                "row %zu: %g of the bound", i, found.error_over_bound);
-    }
-    for (uint64_t i = 0; i < 20000; ++i) { /* correct rounding */
-        const double value = 100 * (double)random_normal(random_bits(3, 1, i));
-        const float output = number_round(NUMBER_BF16, (float)value);
-        const comparison result =
-            compare_of(CHECK_BOUNDED, GEMM_BF16, output, value, (float)fabs(value));
-        EXPECT(result.right && result.error_over_bound >= 0 && result.error_over_bound <= 1,
-               "%a: error over bound %g", value, result.error_over_bound);
     }
 }
 
@@ -356,41 +314,36 @@ static uint64_t digest_of(enum computation computes, uint32_t *words, size_t cou
     return check_elements(&e, NULL).digest;
 }
 
-/* A digest changes with each bit of 64 words, and if the first word and another swap. */
+/* A digest changes with each bit of 64 words, and if two of them swap. */
 static void digests(void) {
     enum { WORDS = 64 };
     uint32_t words[WORDS];
     for (size_t i = 0; i < WORDS; ++i) {
         words[i] = (uint32_t)random_bits(3, 3, i);
     }
+    const uint32_t first = words[0];
     const uint64_t digest = digest_of(TRANSPOSE_FP32, words, WORDS);
     const uint64_t of_halves = digest_of(GEMM_BF16, words, WORDS);
     for (size_t bit = 0; bit < 32 * WORDS; ++bit) {
-        words[bit / 32] ^= UINT32_C(1) << bit % 32;
+        uint32_t *word = &words[bit / 32];
+        *word ^= UINT32_C(1) << bit % 32;
         EXPECT(digest_of(TRANSPOSE_FP32, words, WORDS) != digest, "bit %zu changed", bit);
         EXPECT((digest_of(GEMM_BF16, words, WORDS) != of_halves) == (bit < 16 * WORDS),
                "bit %zu of 16-bit numbers changed", bit);
-        words[bit / 32] ^= UINT32_C(1) << bit % 32;
+        *word ^= UINT32_C(1) << bit % 32;
     }
-    for (size_t i = 1; i < WORDS; ++i) {
-        const uint32_t first = words[0];
-        words[0] = words[i];
-        words[i] = first;
-        EXPECT(digest_of(TRANSPOSE_FP32, words, WORDS) != digest, "word %zu came first", i);
-        words[i] = words[0];
-        words[0] = first;
-    }
+    words[0] = words[1];
+    words[1] = first;
+    EXPECT(digest_of(TRANSPOSE_FP32, words, WORDS) != digest, "two swapped");
     memset(words, 0, sizeof words);
     EXPECT(digest_of(GEMM_BF16, words, 1) != digest_of(GEMM_BF16, words, 2), "the count counts");
 }
 
 int main(void) {
-    run_case("bf16, fp16: every value survives, and rounding matches its definition", formats);
+    run_case("bf16, fp16, e4m3: every number survives, and rounding is to the nearest", formats);
     run_case("random: moments of the distributions, extreme bits", distributions);
-    run_case("random: reproducible, streams differ", random_is_reproducible);
     run_case("random: integers with zeros between, and multiples", sparse_rows);
     run_case("random: bits of fp32, no two the same", fp32_bits);
-    run_case("random: bits of int32", int32_bits);
     run_case("reference: a product worked out by hand", reference_by_hand);
     run_case("compare: the bound worked out by hand", bound_by_hand);
     run_case("compare: exact means bit for bit, and wrong results are outside the bound",

@@ -9,9 +9,12 @@
 
 namespace emulator {
 
-// Says that this program is one, and takes the policy from the environment: EMULATOR_POLICY=lazy,
-// or random with EMULATOR_SEED=3. EMULATOR_ALLOW names what is reported once and does not end the
-// program. Returns true.
+// Takes the policy from the environment: EMULATOR_POLICY=lazy, or random with EMULATOR_SEED=3.
+// Returns true.
+bool policy_from_environment();
+
+// Says that this program is one, and takes its policy from the environment. EMULATOR_ALLOW names
+// what is reported once and does not end the program. Returns true.
 bool begin_translated_program();
 
 // The __shared__ variables of one declaration, in the current CTA's shared memory. Each type has

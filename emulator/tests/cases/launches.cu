@@ -3,7 +3,6 @@
 // Block Clusters; Launch Bounds).
 // expect early, early_constant: silent
 // expect early_load, early_store, early_bulk_load, early_cp_async, early_atomic: hazard|race
-// expect threads, grid_of_65536, odd_cluster: wrong|misuse
 // expect cluster_of_16: wrong, says ClusterSize: a cluster of 16 x 1 x 1 CTAs: 1 to 8
 // expect empty: wrong, says InvalidValue: a grid of 1 x 0 x 1
 // expect bounds: wrong, says InvalidValue: a block of 256 threads, .* allow 128
@@ -51,11 +50,8 @@ int main(int, char **argv) {
         first<<<1, 32>>>(given, g);
         error = launch_with(0, dim3(1), 32, second, given, constant, g, out, how);
     }
-    if (how == "threads") k<<<1, 1056>>>(out);
     if (how == "largest") k<<<1, 1024>>>(out);
-    if (how == "grid_of_65536") k<<<dim3(1, 65536), 32>>>(out);
     if (how == "empty") k<<<dim3(1, 0), 32>>>(out);
-    if (how == "odd_cluster") error = launch_with(2, dim3(3), 32, k, out);
     if (how.fixed) {
         cudaFuncSetAttribute(k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
         cudaFuncSetAttribute(needs_64_kb, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);

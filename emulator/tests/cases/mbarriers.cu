@@ -12,7 +12,6 @@
 // expect overwritten_barrier: lifetime, says after its bytes were overwritten
 // expect init_twice 64, init_unfenced 64: hazard|lifetime|misuse
 // expect init_twice fixed 64, init_unfenced fixed 64: silent
-// expect handed_over 64: silent
 // expect copied 64: hazard|race|lifetime
 // expect copied fixed 64, copied_besides 64: silent
 #include "common.h"
@@ -76,29 +75,6 @@ __global__ void initialised(int *in, int *out, How how) {
         out[i] = 7;
     }
 }
-__device__ bool is_through(uint64_t *b, unsigned parity) {
-    unsigned done;
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.b32 %0, 1, 0, p; }" : "=r"(done) : "r"(S32(b)), "r"(parity) : "memory");
-    return done;
-}
-__global__ void handed_over(int *, int *out, How) { // a word, back and forth between two warps
-    __shared__ uint64_t full, empty;
-    __shared__ unsigned words;
-    if (threadIdx.x == 0) mb_init(&full, 32), mb_init(&empty, 32);
-    __syncthreads();
-    for (unsigned turn = 0; turn < 6; ++turn)
-        if (threadIdx.x < 32) {
-            mb_wait(&empty, (turn & 1) ^ 1);
-            if (threadIdx.x == turn) words = turn * turn;
-            mb_arrive(&full);
-        } else {
-            if (turn % 2 == 0) mb_wait_cluster(&full, turn & 1);
-            else while (!is_through(&full, turn & 1)) {}
-            out[turn * 32 + threadIdx.x % 32] = seven_if(words == turn * turn);
-            mb_arrive(&empty);
-        }
-}
 // An ordinary arrival does not wait for the thread's copies.
 __global__ void copied(int *in, int *out, How how) {
     __shared__ int s[64];
@@ -118,6 +94,5 @@ __global__ void copied(int *in, int *out, How how) {
     out[i] = s[63 - i];
 }
 int main(int, char **argv) {
-    return run(argv, {{"init_", initialised}, {"handed_over", handed_over}, {"copied", copied},
-                      {"", misused}});
+    return run(argv, {{"init_", initialised}, {"copied", copied}, {"", misused}});
 }

@@ -13,18 +13,20 @@ __global__ void lanes(int *to) { asm("mov.u32 %0, %%laneid;" : "=r"(to[threadIdx
 constexpr int WIDTH = 16;
 __constant__ int factors[2];
 __device__ int counter;
+template <typename T, int N> struct Fixed { T at[N]; };
 // Several variables of a declaration, dimensions that depend on parameters, and a type of its own.
 template <int ROWS, typename T>
 __global__ void __launch_bounds__(ROWS *WIDTH) reversed(T *to, const T *__restrict__ from) {
     __shared__ T tile[ROWS][WIDTH + 1], /* one more: , ; */ last;
-    __shared__ alignas(128) struct { int written[ROWS]; } flags;
+    __shared__ alignas(128) struct { int written[ROWS], none; } flags;
+    __shared__ alignas(16) Fixed<unsigned long long, 2> one, ones[min(2, ROWS)];
     const int row = threadIdx.x / WIDTH, column = threadIdx.x % WIDTH;
     tile[row][column] = from[threadIdx.x];
     if (column == 0) flags.written[row] = 1;
-    if (threadIdx.x == 0) last = from[0];
+    if (threadIdx.x == 0) last = from[0], one.at[1] = ones[1].at[0] = 1;
     __syncthreads();
     to[threadIdx.x] = tile[ROWS - 1 - row][WIDTH - 1 - column] * T(flags.written[ROWS - 1 - row]);
-    if (threadIdx.x == ROWS * WIDTH - 1) to[threadIdx.x] = last;
+    if (threadIdx.x == ROWS * WIDTH - 1) to[threadIdx.x] = last * T(one.at[1] * ones[1].at[0]);
 }
 extern __shared__ __align__(16) float outside[];
 __device__ float *shifted(int by) { return outside + by; }

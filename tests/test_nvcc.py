@@ -1,0 +1,306 @@
+"""What nvcc builds, and what make refuses to build: rungs, variants, rivals, parts for energy."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+
+import pytest
+
+from tools import BUILD, ROOT, STANDALONE, TRACED, touched
+from tools.emulated import rungs
+
+from planted.plant import source_of
+
+RUNGS = list(rungs())
+PATCHES = {file.stem: file for file in sorted((ROOT / "bench" / "variants").glob("*.patch"))}
+VARIANTS = [f"variants/steps/{variant}" for variant in PATCHES]
+
+# ---------------------------------------------------------------- PTX
+
+# Rungs, what an idea of theirs puts into the PTX, and a regular expression that matches it. A rung
+# keeps what the rungs below it taught: rungs are FROM-UNTIL, FROM- to the top of the track, or one, and
+# the track's others must not have it; t00 and f00 are none. What orders something isn't listed: the
+# emulator reports where it is missing.
+TABLE = [
+    ("a01", "WMMA", r"wmma\.mma\.sync\.aligned\.\S*m16n16k16\.f32\.f32"),
+    ("a02-", "mma m16n8k16 of fp16", r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f16\.f16\.f16"),
+    ("a03-", "ldmatrix", r"ldmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
+    ("a05-", "cp.async past the L1", r"cp\.async\.cg\.shared\.global"),
+    ("a06-", "waits that leave copies on their way", r"cp\.async\.wait_group [1-9]"),
+    ("v01 v20-v21 v23-", "16-byte loads", r"ld\.global(\.nc)?\.(v4\.[ubf]32|v2\.[ubf]64)"),
+    ("v01", "fp32 multiply-adds", r"fma\.rn\.f32"),
+    ("v02-", "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
+    ("v02 v18-", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
+    ("v03-v04 v18 v22-", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
+    ("v05-v14 v18 v22-", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
+    ("v02- t01-", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::c\w+\.global"),
+    ("v02- t01-", "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
+    ("v04- f01-", "full and empty barriers", r"mbarrier\.init(?s:.*)mbarrier\.init"),
+    ("v05-", "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
+    ("v07- t01-", "waits on a parity", r"mbarrier\.try_wait\.parity"),
+    ("v08 v22-", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
+    ("v24-", "loads from a peer's shared memory", r"ld\.shared::cluster\.v4\.f32"),
+    ("v08 v24-", "cluster barrier that orders memory", r"barrier\.cluster\.arrive\.release"),
+    ("v22-", "cluster barrier that doesn't", r"barrier\.cluster\.arrive\.relaxed"),
+    ("v01-v09 v20-v21 v23-", "results or sums stored by threads", r"st\.global\."),
+    ("v22-", "a lane elected", r"elect\.sync"),
+    ("v10- t01-", "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
+    ("v10- t01-", "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
+    ("v14-", "lines that leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
+    ("v14-", "loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
+    ("v14-", "stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
+    ("v15-v18 v22-", "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
+    ("v17-", "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
+    ("v12-v18 v22-", "stmatrix of four matrices", r"stmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
+    ("v15-v18 v22-", "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
+    ("v19-v21 v23-", "stmatrix that transposes", r"stmatrix\.sync\.aligned\.m8n8\.x4\.trans\."),
+    ("v20-v21 v23-", "arrivals of CTAs", r"atom\.acq_rel\.gpu\.global\.add"),
+    ("f01-f03 f08", "wgmma m64n200k32 of e4m3", r"wgmma\S*\.m64n200k32\.f32\.e4m3\.e4m3"),
+    ("f04-f07", "wgmma m64n128k32 of e4m3", r"wgmma\S*\.m64n128k32\.f32\.e4m3\.e4m3"),
+    ("f08", "wgmma m64n176k32 of e4m3", r"wgmma\S*\.m64n176k32\.f32\.e4m3\.e4m3"),
+    ("f00", "wgmmas of bf16", r"wgmma\S*\.bf16\.bf16"),
+    ("f01-f06 f08", "TMA loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
+    ("f01-f06 f08", "TMA stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
+    ("f02", "fp32 additions", r"add\.(rn\.)?(ftz\.)?f32"),
+    ("f03-f07", "fp32 multiply-adds", r"fma\.rn\.f32"),
+    ("f00", "results stored by threads", r"st\.global\."),
+    ("t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
+    ("t02-", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
+    ("t05-", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
+    ("t08-", "evict-last loads", r"createpolicy\.fractional\.L2::evict_last"),
+    ("t00", "words moved past TMA", r"(ld|st)\.global"),
+]
+BY_NVCC = [pytest.param(rung, marks=pytest.mark.nvcc) for rung in RUNGS]
+PTX = pytest.mark.needs("ptx/{rung}.ptx")
+
+
+def has(spans, rung):
+    """Whether the rung is one of these; None if they say nothing about its track."""
+    mine = [span.partition("-") for span in spans.split() if span[0] == rung[0]]
+    within = [first <= rung <= (last or ("z" if dash else first)) for first, dash, last in mine]
+    return any(within) if mine else None
+
+
+def instructions(rung):
+    """The lines of its PTX without blank ones, comments (with -lineinfo they quote the source) and
+    places in the source."""
+    lines = (BUILD / f"ptx/{rung}.ptx").read_text().splitlines()
+    return [line for line in lines if line and not line.lstrip().startswith(("//", ".loc"))]
+
+
+@pytest.mark.parametrize("rung", BY_NVCC)
+@PTX
+def test_holds_what_its_idea_names(rung):
+    text = "\n".join(instructions(rung))
+    rows = [(what, has(spans, rung), bool(re.search(one, text))) for spans, what, one in TABLE]
+    assert [what for what, wanted, found in rows if wanted not in (None, found)] == []
+
+
+@pytest.mark.parametrize("rung", BY_NVCC)
+@PTX
+def test_makes_no_policy_in_a_loop(rung):
+    """It would be made anew for every load."""
+    lines = instructions(rung)
+    labels = {line[:-1]: at for at, line in enumerate(lines) if line.startswith("$L")}
+    for last, line in enumerate(lines):
+        to = re.search(r"\bbra\S*\s+(\$L\w+);", line)
+        looped = lines[labels[to[1]] : last] if to and to[1] in labels else []
+        assert [line for line in looped if "createpolicy" in line] == []
+
+
+@pytest.mark.parametrize("rung", BY_NVCC)
+@PTX
+def test_reconverges_before_aligned_barriers(rung):
+    """Those of a part of the threads need a bar.warp.sync before, and nothing between the two that
+    may take lanes apart again."""
+    together = False
+    for line in instructions(rung):
+        if re.search(r"barrier\.cluster\.arrive\S*aligned|bar\.sync \S+, \S+;", line):
+            assert together, line
+        if "bar.warp.sync" in line:
+            together = True
+        elif re.search(r"\bbra\b|^\s*@|:$", line):
+            together = False
+
+
+def make(*words):
+    """All that make says, and its exit status."""
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
+    command = ["make", "--no-print-directory", *map(str, words)]
+    ended = subprocess.run(command, check=False, **how)
+    return ended.stdout, ended.returncode
+
+
+# ---------------------------------------------------------------- programs
+
+TMA = {"sm_90", "sm_100", "sm_120"}
+GPUS = {"a": {*TMA, "sm_80", "sm_86", "sm_89"}, "t": TMA, "v": {"sm_90a"}, "f": {"sm_90a"}}
+MORE = [*VARIANTS, *(f"standalone/{rung}" for rung in STANDALONE)]
+MORE += [f"trace/steps/{rung}" for rung in TRACED]
+SAMPLE = ("/a02-fp32-sums", "/f02-every-2", "/t08-six-ctas", "/v08-no-multicast", "/v07")
+
+
+def rarely(program):
+    """Without FULL=1 only if it is in the sample, or its patch or rung was touched."""
+    is_new = touched() & {re.search(r"[vatf]\d\d", program)[0], program.rpartition("/")[2]}
+    often = is_new or program.endswith(SAMPLE)
+    return pytest.param(program, marks=() if often else pytest.mark.full)
+
+
+@pytest.mark.parametrize("program", [*(f"steps/{rung}" for rung in RUNGS), *map(rarely, MORE)])
+@pytest.mark.needs("{program}")
+@pytest.mark.nvcc
+def test_is_built(program):
+    """For the GPUs that it is for; make has refused what spills or is serialised."""
+    log = (BUILD / f"{program}.ptxas.log").read_text()
+    found = set(re.findall(r"for '(sm_\w+)'", log))
+    wanted = GPUS[re.search(r"[vatf]\d\d", program)[0][0]]
+    assert found == wanted or (len(found) == 1 and not program.startswith(("steps", "trace")))
+
+
+# A rung, a text in it, by what a mistake replaces it, and what the log says then.
+SLOW = {
+    "serialised": ("v02", "wgmma_wait<0>(acc);", "", "C751[0-9]"),
+    "setmaxnreg is ignored": ("v05", "__launch_bounds__(THREADS, 1)", "", "C7508"),
+    "spills": ("v01", "(THREADS, 2)", "(THREADS, 4)", "spill"),
+    "stack": ("v01", "acc[i][j] +=", "acc[i][(j + k_tile) % TN] +=", "stack frame, 0 bytes spill"),
+    "warning": ("v01", "float acc", "int nothing; float acc", "nothing"),
+}
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("mistake", "strict"), [*((one, 0) for one in SLOW), ("warning", 1)])
+def test_refuses_slow_code(mistake, strict, tmp_path):
+    """No object comes out, and make says why. A warning stops nobody but under STRICT=1."""
+    rung, good, bad, says = SLOW[mistake]
+    (tmp_path / f"{rung}_slow.cu").write_text(source_of(rung).replace(good, bad))
+    built = tmp_path / "steps" / f"{rung}.o"
+    said, status = make(f"STRICT={strict}", f"STEPS={tmp_path}", f"BUILD={tmp_path}", built)
+    assert (status == 0, built.exists()) == (((mistake, strict) == ("warning", 0)),) * 2
+    assert re.search(says, said), said
+
+
+# ---------------------------------------------------------------- variants
+
+
+@pytest.mark.parametrize("variant", PATCHES)
+def test_variant_applies(variant, monkeypatch):
+    """To its rung and device headers alone; it says what it tries, and goes by its own name."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(ROOT.parent))
+    patch = PATCHES[variant]
+    command = ["git", "apply", "--check", "--numstat", "--whitespace=nowarn", patch]
+    applied = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    mine = rf"\d+\t\d+\t(steps/{variant[:3]}_|common/device/)"
+    assert [line for line in applied.stdout.splitlines() if not re.match(mine, line)] == []
+    wanted = rf'(?s)# [A-Za-z].*\n# Expected: .*\n\+ +\.name = "{variant}",\n'
+    assert re.match(wanted, patch.read_text())
+
+
+# A file, and how the names of the variants begin that are built again when it changes.
+CHANGED = {
+    "bench/variants/v08-no-multicast.patch": "v08-no-multicast",
+    "steps/v11_hilbert.cu": "v11-",
+    "common/device/tma.cuh": "",
+}
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+@pytest.mark.needs(*VARIANTS)
+@pytest.mark.nvcc
+@pytest.mark.full
+def test_change_rebuilds_variants(changed):
+    said, _ = make("-n", "-W", changed, "variants")
+    rebuilt = re.findall(r"'nvcc bench/variants/(\S+)\.patch'", said)
+    assert set(rebuilt) == {name for name in PATCHES if name.startswith(CHANGED[changed])}
+
+
+# ---------------------------------------------------------------- rivals
+
+FAST_CU = """namespace M12 {
+constexpr int SPACE_LEN = 128;
+template <int...> struct SMem { int any; };
+template <int, int, bool...> CUtensorMap create_tensor_map(bf16 *, int, int) { return {}; }
+template <int...> __global__ void matmulKernel12(int, int, int, const __grid_constant__ CUtensorMap,
+    const __grid_constant__ CUtensorMap, const __grid_constant__ CUtensorMap, int *) {}
+void createHilbert(int, int, int, int *) {}
+}"""
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A stand-in for fast.cu: the names of its kernel 12, and nothing in them."""
+    for folder in (tmp_path, tmp_path / "inside"):
+        (folder / "examples/matmul").mkdir(parents=True)
+        (folder / "examples/matmul/matmul_12.cuh").write_text(FAST_CU)
+    author = ["-c", "user.name=tests", "-c", "user.email=tests@localhost"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "stand-in"]):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    return tmp_path
+
+
+REFUSED = {
+    "": "FAST_CU=folder .* CUTE_GEMM=folder",
+    "FAST_CU=steps": "FAST_CU=steps is no clone",
+    "FAST_CU={clone}/inside": "is no clone",  # git would name the commit around it
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_rivals_are_refused(words, clone):
+    said, status = make(f"RIVALS_IN={clone}", "rivals", *words.format(clone=clone).split())
+    assert status == 2 and said.count("\n") == 1 and re.search(REFUSED[words], said), said
+
+
+@pytest.mark.needs("harness/libharness.a")
+@pytest.mark.nvcc
+@pytest.mark.seconds(15)
+def test_adapter_names_its_clones_commit(clone):
+    program = clone / "steps" / "v-fast-cu-12"
+    said, status = make(f"RIVALS_IN={clone}", f"FAST_CU={clone}", program)
+    assert status == 0, said
+    head = subprocess.check_output(["git", "-C", clone, "rev-parse", "--short", "HEAD"], text=True)
+    assert f"commit {head.strip()}" in subprocess.check_output([program, "--help"], text=True)
+
+
+# ---------------------------------------------------------------- parts for energy
+
+# By its enum Multiply, the columns of the wgmmas with which a kernel multiplies a block by 16 columns
+# of A; none: it does not multiply.
+COLUMNS = {"0": (), "1": (200,), "40": (40,) * 5, "104": (104, 96), "200": (200,)}
+KERNEL = r"\.text\.\S*part_kernelILNS_5LoadsE(\d)ELNS_8MultiplyE(\d+)EEE"
+KERNELS, STEPS = 11, 2 * 64 // 16  # BLOCKS * BK / the wgmma's k, of bench/energy/parts.cu
+
+
+def sections(data, elf):
+    """The name and the content of each section of the ELF file at `elf`."""
+    (table,) = struct.unpack_from("<Q", data, elf + 40)
+    size, count, names = struct.unpack_from("<3H", data, elf + 58)
+    headers = [struct.unpack_from("<2I4Q", data, elf + table + size * i) for i in range(count)]
+    for name, _, _, _, offset, length in headers:
+        begin = elf + headers[names][4] + name
+        end = data.index(b"\0", begin)
+        yield data[begin:end].decode(), data[elf + offset : elf + offset + length]
+
+
+@pytest.mark.needs("energy/parts")
+@pytest.mark.nvcc
+def test_parts_multiply():
+    """The emulator cannot see what ptxas leaves out: a wgmma whose sums nothing reads, so that a part
+    does a fraction of its work. As cuobjdump prints sm_90's machine code, the lowest 12 bits of an
+    instruction's 128 are the operation, and bits 53 to 57 the columns of an HGMMA in eights."""
+    data = (BUILD / "energy" / "parts.o").read_bytes()
+    elves = [found.start() for found in re.finditer(b"\x7fELF", data)]
+    on_gpu = [elf for elf in elves if struct.unpack_from("<H", data, elf + 18)[0] == 190]
+    found = 0
+    for name, code in (section for elf in on_gpu for section in sections(data, elf)):
+        if match := re.match(KERNEL, name):
+            words = [low for low, _ in struct.iter_unpack("<QQ", code)]
+            hgmmas = [8 * ((low >> 53 & 31) + 1) for low in words if low & 0xFFF in (0x9F0, 0xDF0)]
+            wanted = COLUMNS[match[2]]
+            times = len(hgmmas) // len(wanted) if wanted else 0
+            assert sorted(hgmmas) == sorted(wanted * times), f"{match[0]} lacks some"
+            assert times % STEPS == 0 and (times > 0) == (wanted != ()), f"{match[0]}: {times}"
+            found += 1
+    assert found == KERNELS

@@ -1,0 +1,103 @@
+"""Recorded results can be read; the README, notes and plots show what they say."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+
+import pytest
+
+from tools import ROOT
+from tools.fake_rungs import holds
+
+from bench import fields, results
+from bench import trace as traces
+from notes.tools import bars, fill, tables
+
+RECORDS = sorted(results.RESULTS.glob("*/**/*.jsonl"))
+MOST_TRACE_BYTES = 200_000
+# Changes that no check can see.
+ANY_WILL_DO = {  # texts for people, and names that others give
+    (field, "?") for field, kind in fields.KIND_OF.items() if kind in ("text", "number-or-name")
+}
+ANY_WILL_DO |= {("kernel", "7")}  # counted or called
+ANY_WILL_DO |= {("context.protocol", "None")}  # a run that was not timed
+ANY_WILL_DO |= {("context.problem.alpha", "-1"), ("context.problem.beta", "-1")}
+
+
+@pytest.mark.check
+def test_pages():
+    """The pages are what make notes would write."""
+    assert fill.main(["--check"]) == 0
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: "/".join(path.parts[-2:]))
+def test_rows(path):
+    """Each row is in a folder of its GPU, measured from a tree without changes, and each program has a
+    result or none."""
+    for one in results.load(path):
+        assert results.slug(one.gpu) in path.parts
+        assert one.date and not one.commit.endswith("+dirty")
+        assert not one.old or path.stem == one.commit
+        assert one.measured and not {*one.failed} & {*one.rows}
+
+
+def accepted(row, known):
+    """(field, value) of the wrong values with which a row passes, in any of its fields but the known."""
+    for field, holder, key in fields.leaves(row):
+        value = holder[key]
+        number = 7 if isinstance(value, str) else str(value)
+        wrongs = (None, [value], {"x": value}, -1, math.inf, True, "", "?", number)
+        for wrong in () if field in known else wrongs:
+            holder[key] = wrong
+            with contextlib.suppress(ValueError):
+                fields.check(row)
+                if wrong is not value:
+                    yield field, str(wrong)
+        holder[key] = value
+        known.add(field)
+
+
+def test_every_field():
+    """A recorded row is refused if a field has another name, or is anything else."""
+    known = set()
+    for path in RECORDS:
+        context = {}
+        for row in map(json.loads, path.read_text().splitlines()):
+            row["context"] = context = {**context, **row.get("context", {})}
+            assert {*accepted(row, known)} <= ANY_WILL_DO
+            with pytest.raises(ValueError, match="there is no field"):
+                fields.check({**row, "dates": ""})
+    assert len(known) > 60
+
+
+@pytest.mark.check
+def test_traces():
+    """A recorded trace is small, from a tree without changes, and has its own name."""
+    for path in traces.TRACES.glob("*.json"):
+        record = traces.load(path)
+        assert path.stat().st_size < MOST_TRACE_BYTES
+        assert not record["context"]["commit"].endswith("+dirty")
+        assert path.stem == traces.name_of(record)
+
+
+@pytest.mark.check
+def test_picture():
+    """plots/ladder.svg names every rung of the climb and was drawn from the headline run; so was the PNG."""
+    assert (ROOT / "plots/ladder.png").read_bytes()[:10_000].startswith(b"\x89PNG\r\n\x1a\n")
+    one = tables.Library().headline()[tables.CUBE, results.HOME]
+    said = (ROOT / "plots/ladder.svg").read_text(encoding="utf-8")
+    holds(said, f"{one.date[:10]}, commit {one.commit}", one.gpu["name"])
+    for name in (name for name in one.measured if name <= results.LAST):
+        holds(said, f">{name}<", f">{one.rate(name).mid:.0f}<")
+
+
+def test_bars():
+    """A bar that is not reached is printed, and one that is not recorded."""
+    table = "".join(
+        f"v16 step/cublaslt burst h200 {one}\n" for one in ("8192 1 1", "8192 9 1", "7 1 1")
+    )
+    missed, unknown = bars.missed(tables.Library(), table)
+    assert "geometric mean 1.0163, at least 9.0" in missed and "not recorded" in unknown
