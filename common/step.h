@@ -67,10 +67,6 @@ typedef struct problem {
     struct CUstream_st *stream; /* every launch goes here */
 } problem;
 
-/* Whether tiles are cut along k where they are too few: the parts are added in a workspace, or by a
- * cluster that has all parts of a tile. */
-enum step_parts { STEP_WHOLE, STEP_CUT, STEP_GATHERED };
-
 /* How a kernel divides its work, as far as the shapes of --trials follow from it. 0: it has none.
  */
 typedef struct step_tile {
@@ -81,9 +77,10 @@ typedef struct step_tile {
     int group;      /* rows of tiles in a group of the schedule */
     int above;      /* tiles of a cluster above one another in D ... */
     int beside;     /* ... and side by side */
-    bool swapped;   /* A and B are swapped, and groups are columns of tiles */
+    bool swaps;     /* A and B, so that groups are columns of tiles */
     bool ping_pong; /* each consumer has a tile of its own */
-    enum step_parts parts;
+    bool cuts;      /* few tiles along k, and adds the parts in a workspace ... */
+    bool gathers;   /* ... or in a cluster that has all parts of a tile */
 } step_tile;
 
 /* One rung. The three functions return 0, or print one line to stderr and return non-zero. */

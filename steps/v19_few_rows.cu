@@ -228,7 +228,7 @@ static const step v19 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .tile = {.m = BN, .n = BM, .k = BK, .stages = STAGES, .group = GROUP, .swapped = true},
+    .tile = {.m = BN, .n = BM, .k = BK, .stages = STAGES, .group = GROUP, .swaps = true},
     .prepare = prepare,
     .launch = launch,
     .release = release,

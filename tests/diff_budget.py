@@ -27,10 +27,10 @@ EXCEPTIONS = {
 
 # Rungs that may be longer than MAX_LINES: by how much at most, and why.
 LONGER = {
-    "v18": (400, "five kernels in one, and on the host the model that chooses"),
-    "v22": (490, "a family of kernels, and on the host its plans"),
-    "v23": (600, "a family of kernels, and all that v19, v20 and v21 add"),
-    "v24": (635, "v23 with a third form of each kernel"),
+    "v18": (402, "five kernels in one, and on the host the model that chooses"),
+    "v22": (491, "a family of kernels, and on the host its plans"),
+    "v23": (601, "a family of kernels, and all that v19, v20 and v21 add"),
+    "v24": (638, "v23 with a third form of each kernel"),
 }
 
 

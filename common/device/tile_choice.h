@@ -408,7 +408,7 @@ static inline int tile_d_columns(const tile_kernel *kernel) {
     return kernel->swapped ? kernel->rows : kernel->columns;
 }
 
-/* What a rung's record says of a kernel in this form. The two enums have the same order. */
+/* What a rung's record says of a kernel in this form. */
 static inline step_tile tile_of_record(const tile_kernel *kernel, enum tile_form form) {
     const bool swapped = kernel->swapped;
     step_tile tile = {0};
@@ -418,9 +418,10 @@ static inline step_tile tile_of_record(const tile_kernel *kernel, enum tile_form
     tile.stages = kernel->stages;
     tile.above = swapped ? kernel->beside : kernel->above;
     tile.beside = swapped ? kernel->above : kernel->beside;
-    tile.swapped = swapped;
+    tile.swaps = swapped;
     tile.ping_pong = kernel->turns > 1;
-    tile.parts = (enum step_parts)form;
+    tile.cuts = form == TILE_CUT;
+    tile.gathers = form == TILE_GATHERED;
     return tile;
 }
 

@@ -14,7 +14,7 @@ enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8 };
 /* Columns more than a multiple of 8: D's rows begin anywhere. */
 enum { ODD = 3, HALF_ROW = 4 };
 static const int MORE_COLUMNS[] = {ODD, HALF_ROW, 2 * ODD};
-/* The longest rows whose padding v21's warps share without going around: 16 parts of 256. */
+/* The longest row that the warps of a copy share, 256 columns each, without going around. */
 enum { LONGEST_PART = 4096 };
 enum { LEAST_SHARE = 4 }; /* k-tiles that a part of a tile has at least */
 
@@ -65,16 +65,16 @@ static void add_moves(list *list, const step_tile *tile) {
 /* A shape by rows and columns of tiles; where groups are columns of tiles, the other way round. */
 static trial *add_grid(list *list, const step_tile *tile, int rows, int columns, int k,
                        const char *edge) {
-    return tile->swapped ? add(list, columns, rows, k, "%s", edge)
-                         : add(list, rows, columns, k, "%s", edge);
+    return tile->swaps ? add(list, columns, rows, k, "%s", edge)
+                       : add(list, rows, columns, k, "%s", edge);
 }
 
 /* A rung with one kernel, or with two widths. Rows, below, are what its groups are made of. */
 static void add_products(list *list, const step_tile *tile) {
     const step *step = list->step;
     const int above = at_least_one(tile->above), beside = at_least_one(tile->beside);
-    const int rows = tile->swapped ? tile->n * beside : tile->m * above;
-    const int columns = tile->swapped ? tile->m * above : tile->n * beside;
+    const int rows = tile->swaps ? tile->n * beside : tile->m * above;
+    const int columns = tile->swaps ? tile->m * above : tile->n * beside;
     const int workers = list->sms / (above * beside);
     const int k = tile->k, stages = at_least_one(tile->stages);
     const bool clips = step->multiple_m < tile->m;
@@ -96,7 +96,7 @@ static void add_products(list *list, const step_tile *tile) {
         add_grid(list, tile, rows + RAGGED_M, columns + RAGGED_N, 2 * k + RAGGED_K,
                  "clipped edges");
     }
-    if (tile->parts == STEP_CUT) {
+    if (tile->cuts) {
         add_grid(list, tile, rows - (step->any_row ? HALF_ROW : 0), columns,
                  step->any_row ? LONGEST_PART + 7 : 3 * workers * k, "a tile in parts");
         add_grid(list, tile, 2 * rows + RAGGED_N, columns - 8, (2 * stages + 1) * k + RAGGED_K,
@@ -111,15 +111,19 @@ static void add_products(list *list, const step_tile *tile) {
     add_grid(list, tile, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
 }
 
+static bool is_whole(const step_tile *tile) { return !tile->cuts && !tile->gathers; }
+
 /* What the kernel does that others don't: "ping-pong's tiles in parts, clusters of 2 x 1". */
 static void describe(const step_tile *tile, char *text, size_t size) {
-    static const char *const TILES[] = {"whole tiles", "tiles in parts", "gathered tiles"};
+    const char *tiles = tile->cuts      ? "tiles in parts"
+                        : tile->gathers ? "gathered tiles"
+                                        : "whole tiles";
     char cluster[48] = "";
     if (tile->above * tile->beside > 1) {
         snprintf(cluster, sizeof cluster, ", clusters of %d x %d", tile->above, tile->beside);
     }
     snprintf(text, size, "%s%s%s%s", tile->ping_pong ? "ping-pong's " : "",
-             tile->swapped ? "swapped " : "", TILES[tile->parts], cluster);
+             tile->swaps ? "swapped " : "", tiles, cluster);
 }
 
 /* The kernel that most can go wrong with: ping-pong, in clusters. */
@@ -128,7 +132,7 @@ static int fullest_of(const step *step) {
     for (int kernel = 0; kernel < step->kernels; ++kernel) {
         const step_tile tile = step->tile_of(kernel);
         const int much = 2 * tile.ping_pong + (tile.above * tile.beside > 1);
-        if (tile.parts == STEP_WHOLE && much > best) {
+        if (is_whole(&tile) && much > best) {
             fullest = kernel;
             best = much;
         }
@@ -143,21 +147,21 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
     const int n = tile->n * beside;
     problem shape = {.m = last_rows(tile->m * above), .n = n - 8};
     int k_tiles = 3 * LEAST_SHARE; /* gathered: three parts, which divide no tile's rows */
-    if (tile->parts == STEP_WHOLE) {
+    if (is_whole(tile)) {
         /* In a ping-pong a consumer skips more than one round of the ring; or it stores a tile of
          * one k-tile while the other still reads the ring. */
         const bool is_short = tile->ping_pong && !fullest;
         k_tiles = is_short ? 1 : (tile->ping_pong ? 2 : 1) * tile->stages + 1;
         shape.m += tile->m * above;
         shape.n = (tile->ping_pong ? workers - is_short : 2) * n + RAGGED_N;
-    } else if (tile->parts == STEP_CUT && (tile->ping_pong || workers < 3)) {
+    } else if (tile->cuts && (tile->ping_pong || workers < 3)) {
         /* A wave, and another one but for one tile: shares begin in one tile and end in the next.
          */
         k_tiles = pieces(LEAST_SHARE * workers, at_least_one(workers - 1));
         shape.n += (2 * workers - 2) * n;
-    } else if (tile->parts == STEP_CUT && tile->swapped) {
+    } else if (tile->cuts && tile->swaps) {
         k_tiles = LONGEST_PART / tile->k; /* more than three parts */
-    } else if (tile->parts == STEP_CUT) {
+    } else if (tile->cuts) {
         k_tiles = 2 * LEAST_SHARE; /* two tiles in two parts each */
         shape.n += n;
     }
@@ -168,7 +172,7 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
 static void add_kernel(list *list, int kernel) {
     const step *step = list->step;
     const step_tile tile = step->tile_of(kernel);
-    const bool odd = step->any_row && tile.parts != STEP_WHOLE;
+    const bool odd = step->any_row && !is_whole(&tile);
     const int more = odd ? MORE_COLUMNS[list->count % 3] : 0;
     const bool fullest = kernel == fullest_of(step);
     problem shape = shape_of_kernel(&tile, list->sms, fullest);
@@ -184,7 +188,7 @@ static void add_kernel(list *list, int kernel) {
     o->kernel = kernel + 1;
     o->first_order = 1; /* the first is tried at other shapes */
     /* A second launch finds what parts have left in the workspace. */
-    o->random_orders = tile.parts != STEP_WHOLE || tile.ping_pong || kernel % 2 == 1;
+    o->random_orders = !is_whole(&tile) || tile.ping_pong || kernel % 2 == 1;
     o->alone = kernel > 0;
     if (fullest) {
         snprintf(added->edge, sizeof added->edge, "several tiles per CTA");
