@@ -162,6 +162,8 @@ def pytest_runtest_setup(item):
     if lacks(item):
         pytest.skip(lacks(item))
     missing = [target for target in targets_of(item) if not (BUILD / target).exists()]
+    if packages := [target for target in missing if target.startswith("venv/")]:
+        pytest.skip(f"needs the packages of {Path(packages[0]).stem}/requirements.txt")
     assert not missing, f"make did not build {', '.join(missing)}: it says why"
 
 

@@ -1,4 +1,4 @@
-# What a C++ compiler builds for any CPU: the rungs on the emulator, and plots/ideas.py's probes.
+# What a C++ compiler builds for any CPU: the rungs on the emulator, and the probes of plots/.
 
 EMULATED_C := $(HARNESS_BOTH) $(wildcard common/harness/emulated/*.c)
 EMULATED_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness/%.o)
@@ -15,7 +15,7 @@ $(EMULATED_PROGRAMS:%=%.o): $(BUILD)/emulated/%.o: $$(call source_of,$$*)
 $(EMULATED_TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/emulated/%.o: $$(call source_of,$$*)
 $(EMULATED_TRACED_PROGRAMS:%=%.o): KERNEL_FLAGS += $(TRACE_FLAGS)
 
-# Programs for the emulator that print where the project's code places data; plots/ideas.py draws it.
+# Programs for the emulator that print where the project's code places data; plots/ draws it.
 # bank_conflicts is linked with rungs and has a step_main of its own.
 PROBED_RUNGS := a03 a04 t02 t03
 RUNG_PROBES := $(PROBED_RUNGS:%=$(BUILD)/probes/bank_conflicts-%)

@@ -4,19 +4,19 @@
 Without --results from the newest runs in bench/results, into plots/. With one file, what can be
 drawn from it alone; with two files, separated by a comma, the two side by side; both into
 build/plots/, unless --out says where. A picture that cannot be drawn says which recording is missing.
-With --ideas, what lies where, as plots/ideas.py asks, into ideas/ there.
+With --ideas, what lies where, as the programs of build/probes say, into ideas/ there.
 
 The same results give the same files, byte for byte, with the matplotlib in plots/requirements.txt.
-Exit status: 0 drawn, 2 bad usage or nothing to draw, 77 matplotlib isn't installed.
+Exit status: 0 drawn, 1 matplotlib isn't installed, 2 bad usage or nothing to draw.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
-from plots import ideas
 from plots.draw import (
     any_shape,
     energy,
@@ -32,61 +32,64 @@ from plots.draw import (
     sustained,
     tracks,
 )
+from plots.draw.ideas import banks, fragments, order, rungs, sums, tiles, waves
 
-PICTURES = (tracks.Ladder, share_and_clock, roofline, sizes, sustained)
-PICTURES += (any_shape, tracks.Shapes("a"), tracks.Shapes("t"), fp8, energy, power)
+# {name: what draws it from the records, or raises Missing}
+PICTURES = {
+    "ladder": tracks.ladder,
+    "share-and-clock": share_and_clock.draw,
+    "roofline": roofline.draw,
+    "sizes": sizes.draw,
+    "sustained": sustained.draw,
+    "any-shape": any_shape.draw,
+    "ladder-a": partial(tracks.shapes, "a"),
+    "ladder-t": partial(tracks.shapes, "t"),
+    "fp8": fp8.draw,
+    "energy": energy.draw,
+    "power": power.draw,
+}
+IDEAS = {
+    "mma-fragments": fragments.mma,
+    "wgmma-fragment": fragments.wgmma,
+    "ldmatrix-stmatrix": fragments.moves,
+    "tma-swizzles": banks.swizzles,
+    "bank-conflicts": banks.conflicts,
+    "tile-orders": tiles.orders,
+    "tile-orders-l2": tiles.from_dram,
+    "wave-reuse": waves.draw,
+    "matrix-descriptor": rungs.descriptor,
+    "two-consumers": rungs.two_consumers,
+    "cluster-multicast": rungs.cluster,
+    "tall-tile": rungs.tall_tile,
+    "e4m3-sums": sums.draw,
+    "happens-before": order.draw,
+}
 
 
-def draw(pyplot, picture, runs, folder):
-    """Draws one picture if it can be, and says so, and what it could have shown as well, if that were
-    recorded; True if it was drawn."""
-    try:
-        found = picture.find(runs)
-    except records.Missing as missing:
-        print(f"{picture.NAME}: not drawn: {missing}")
-        return False
-    figure = picture.draw(pyplot, found, runs)
-    print(style.save_both(figure, folder, picture.NAME))
-    pyplot.close(figure)
-    for note in picture.notes(found) if hasattr(picture, "notes") else ():
-        print(f"{picture.NAME}: {note}")
-    return True
+def pictures_of(runs, ideas=False):
+    """{name: what draws it} of what these records may show."""
+    if ideas:
+        return IDEAS
+    if len(runs.files) > 1 and runs.chosen:
+        return {"side-by-side": side_by_side.draw}
+    # Of a trace alone its picture.
+    return (
+        ring.pictures(runs) if runs.chosen and runs.traces else {**PICTURES, **ring.pictures(runs)}
+    )
 
 
-def import_pyplot():
-    """matplotlib with its own defaults, whatever the user's are, and no window; None without it."""
-    try:
-        import matplotlib
-    except ImportError:
-        return None
-    matplotlib.use("Agg")
-    matplotlib.rcdefaults()
-    matplotlib.rcParams.update(style.RC)
-    from matplotlib import pyplot
-
-    return pyplot
-
-
-def plot(options):
-    """Draws everything that can be drawn; returns the exit status."""
-    runs = records.load(options.results)
-    folder = options.out or Path("build/plots" if options.results else "plots")
-    pictures = (side_by_side,) if len(options.results) > 1 else ring.pictures(runs)
-    if not pictures or not runs.chosen:  # of a trace alone its picture
-        pictures = (*PICTURES, *pictures)
-    pyplot = import_pyplot()
-    if pyplot is None:
-        print("plot: needs matplotlib; 'make plots' sets it up", file=sys.stderr)
-        return 77
-    if options.ideas:
-        ideas.draw(pyplot, runs, folder / "ideas")
-        return 0
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = [draw(pyplot, picture, runs, folder) for picture in pictures]
-    if any(drawn):
-        return 0
-    print("plot: no picture can be drawn from these results", file=sys.stderr)
-    return 2
+def draw(pictures, runs, folder):
+    """Draws those that can be drawn, then writes them, and says so; returns how many."""
+    figures = {}
+    for name, picture in pictures.items():
+        try:
+            figures[name] = picture(runs)
+        except records.Missing as missing:
+            print(f"{name}: not drawn: {missing}")
+    for name, figure in figures.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        print(style.save_both(figure, folder, name))
+    return len(figures)
 
 
 def main():
@@ -101,11 +104,17 @@ def main():
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
     parser.add_argument("--ideas", action="store_true", help="draw what lies where")
+    options = parser.parse_args()
+    folder = options.out or Path("build/plots" if options.results else "plots")
     try:
-        return plot(parser.parse_args())
-    except (OSError, ValueError, records.Missing) as error:
+        runs = records.load(options.results)
+        pictures = pictures_of(runs, options.ideas)
+        if draw(pictures, runs, folder / "ideas" if options.ideas else folder):
+            return 0
+        print("plot: no picture can be drawn from these results", file=sys.stderr)
+    except (OSError, ValueError) as error:
         print(f"plot: {error}", file=sys.stderr)
-        return 2
+    return 2
 
 
 if __name__ == "__main__":

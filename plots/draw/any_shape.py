@@ -9,7 +9,6 @@ from bench import results, shapes
 from plots.draw import style
 from plots.draw.records import Missing
 
-NAME = "any-shape"
 JUDGED = "judged"  # the file of a sweep over shapes that no model was fitted to
 SEEDS = (24, 1)  # of its families, and of those that one tunes by
 FAMILIES = {  # what each is, and how it is drawn
@@ -63,15 +62,16 @@ def panel(axes, of_gpu):
         axes.plot(flop, ratios, label=label, zorder=3, **POINT, **how)
         means.append(f"{family} {geometric_mean(ratios):.3f}")
     axes.axhline(1, zorder=2, **style.SECOND)
-    axes.set_title(f"geometric means: {', '.join(means)}", fontsize=11)
+    axes.set_title(f"geometric means: {', '.join(means)}")
     axes.set_ylabel(f"{results.short_name(runs[0].gpu)}: {step} of\ncuBLASLt's best")
     axes.grid()
 
 
-def draw(pyplot, found, _):
+def draw(records):
     """Two panels for each GPU."""
+    found = find(records)
     parts = [part for of_gpu in found.values() for part in apart(of_gpu)]
-    figure, panels = style.stack(pyplot, 2.1 + 1.7 * len(parts), [1] * len(parts), 0.1)
+    figure, panels = style.stack(2.1 + 1.7 * len(parts), [1] * len(parts), 0.1)
     for axes, part in zip(panels, parts):
         panel(axes, part)
     panels[0].set_xscale("log")
@@ -79,5 +79,5 @@ def draw(pyplot, found, _):
     panels[-1].set_xlabel("GFLOP of the product")
     shown = [run for of_gpu in found.values() for runs in of_gpu.values() for run in runs]
     title = style.what(shown[0], shape=False)
-    style.frame(figure, title, style.details(*shown), columns=2, more=style.other_gpus(shown))
-    return figure
+    more = style.other_gpus(shown)
+    return style.frame(figure, title, style.details(*shown), columns=2, more=more)

@@ -15,7 +15,7 @@ def spread_of(values):
     return [[max(0, values.mid - values.low)], [max(0, values.high - values.mid)]]
 
 
-def rung(axes, x, run, name, top, size=11):
+def rung(axes, x, run, name, top, size):
     """One bar with its spread; at its foot, where no line crosses it, its rate and its ratio to what it
     is compared with."""
     if name in run.failed:
@@ -25,18 +25,15 @@ def rung(axes, x, run, name, top, size=11):
     what = "rung: median and 10th to 90th percentile; at its foot the ratio to "
     what += f"{run.measure.other_name} in the same run"
     axes.bar(x, rate.mid, width=0.74, color=style.SKY, zorder=2, label=what)
-    axes.errorbar(
-        x, rate.mid, yerr=spread_of(rate), color="black", capsize=4, linewidth=1.2, zorder=4
-    )
+    line = {"color": "black", "capsize": 4, "linewidth": 1.2, "zorder": 4}
+    axes.errorbar(x, rate.mid, yerr=spread_of(rate), **line)
     y = 0 if rate.mid > 0.16 * top else rate.high  # a short bar has them above it
-    for offset, words, weight in (
-        (6 + 1.45 * size, f"{rate.mid:.0f}", "bold"),
-        (6, f"{run.ratio(name).mid:.3f}", "normal"),
-    ):
-        style.note(axes, words, (x, y), (0, offset), fontsize=size, fontweight=weight, zorder=5)
+    how = {"fontsize": size, "zorder": 5}
+    style.note(axes, f"{rate.mid:.0f}", (x, y), (0, 6 + 1.45 * size), fontweight="bold", **how)
+    style.note(axes, f"{run.ratio(name).mid:.3f}", (x, y), (0, 6), **how)
 
 
-def rungs(axes, run, names, top, size=11):
+def rungs(axes, run, names, top, size):
     """These rungs, named below."""
     for x, name in enumerate(names):
         rung(axes, x, run, name, top, size)
@@ -50,7 +47,6 @@ def labelled(axes, places, values, words, *, size=9, rotation=0, **how):
     known = [(x, value) for x, value in zip(places, values) if value is not None]
     if not known:
         return
-    axes.bar([x for x, _ in known], [value for _, value in known], zorder=2, **how)
+    shown = axes.bar(*zip(*known), zorder=2, **how)
     text = {"fontsize": size, "rotation": rotation, "bbox": style.CLEAR, "zorder": 3}
-    for x, value in known:
-        style.note(axes, words(value), (x, value), (0, 2), **text)
+    axes.bar_label(shown, [words(value) for _, value in known], padding=2, **text)

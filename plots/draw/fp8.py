@@ -8,7 +8,6 @@ from notes.tools.tables import title
 from plots.draw import bars, style
 from plots.draw.records import Missing
 
-NAME = "fp8"
 SHAPES = ((4096, 7168, 16384), (4096, 4096, 7168), (4096, 24576, 1536))
 BEST = "cublaslt"
 UNSCALED = ("f01", "f02", "f08")
@@ -26,20 +25,18 @@ def find(records):
             if scaled and run.ratio(name, BEST):
                 found[run.shape].setdefault(name, run)
     if not all(found.values()):
-        command = "python3 -m bench.record --only f-rivals"
-        raise Missing(
-            f"no burst runs of rungs with block scales at {len(SHAPES)} shapes ({command})"
-        )
+        words = f"no burst runs of rungs with block scales at {len(SHAPES)} shapes"
+        raise Missing(f"{words} (python3 -m bench.record --only f-rivals)")
     return found
 
 
-def draw(pyplot, found, _):
-    """The whole figure."""
-    how = {"sharey": True, "squeeze": False, "gridspec_kw": {"wspace": 0.03}}
-    figure, panels = style.figure_of(pyplot, 4.6, 1, len(found), **how)
-    for axes, (shape, at) in zip(panels[0], found.items()):
+def draw(records):
+    """A panel for each shape."""
+    found = find(records)
+    figure, panels = style.row(4.6, len(found))
+    for axes, (shape, at) in zip(panels, found.items()):
         names = sorted(at, key=results.name_order)
-        axes.set_title(title(shape), fontsize=11)
+        axes.set_title(title(shape))
         axes.axhline(1, zorder=3, label="best cuBLASLt of the same run", **style.SECOND)
         for x, name in enumerate(names):
             ratio = at[name].ratio(name, BEST).mid
@@ -49,9 +46,8 @@ def draw(pyplot, found, _):
         style.name_ticks(axes, shown)
         axes.set_ylim(0, 1.3)
         axes.grid(axis="y")
-    panels[0][0].set_ylabel("of the best cuBLASLt")
+    panels[0].set_ylabel("of the best cuBLASLt")
     runs = [run for at in found.values() for run in at.values()]
     words = f"{style.gpu_words(runs[0])}: FP8 GEMM, block scales, burst protocol"
     more = [*style.other_cards(runs), APART]
-    style.frame(figure, words, style.details(*runs), more=more)
-    return figure
+    return style.frame(figure, words, style.details(*runs), more=more)

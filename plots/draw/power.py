@@ -12,7 +12,6 @@ from bench.energy import budget
 from plots.draw import style
 from plots.draw.records import USUAL, Missing
 
-NAME = "power"
 NEAR = 1.15  # times the fewest joules: the lower panel ends there
 AT_LIMIT = 0.96  # of the power limit: what draws more is at it
 RUNG = {"marker": "o", "color": style.BLUE, "label": "a rung"}
@@ -27,6 +26,7 @@ PARTS = {  # of a rung that was measured in parts, and what they are
     "multiply": "wgmma alone",
     "whole-half": "all, on half of the SMs",
 }
+LEAD = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4, "relpos": (0, 0.5)}
 GAP = 0.085  # between names, of the panel's height
 
 
@@ -41,6 +41,21 @@ def known_of(run):
         for words, name in names.items()
     }
     return {words: one for words, one in found.items() if all(one.values())}
+
+
+def apart(values, gap):
+    """The values, parts of a height, in their order, moved as little as needed to be `gap` apart from
+    each other, and half of that from 0 and 1."""
+    order, groups = sorted(range(len(values)), key=values.__getitem__), []
+    # Of neighbours that touch: less the gaps between them, all are at the group's mean.
+    for rank, i in enumerate(order):
+        most = 1 - gap * (len(values) - rank - 0.5)
+        groups.append([max(gap * (rank + 0.5), min(values[i], most)) - gap * rank])
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    means = [fmean(group) for group in groups for _ in group]
+    places = {i: means[rank] + gap * rank for rank, i in enumerate(order)}
+    return [places[i] for i in range(len(values))]
 
 
 def find(records):
@@ -85,14 +100,13 @@ def clock_panel(axes, known, parts, rung, limit):
             style.note(axes, words, (watts, clock), (9 if right else -9, 0), **how)
     groups = list(named.items())
     wanted = [(group[0][2] - low) / (high - low) for _, group in groups]
-    for ((clock, _), group), place in zip(groups, style.apart(style.within(wanted, GAP), GAP)):
+    for ((clock, _), group), place in zip(groups, apart(wanted, GAP)):
         words = f"{', '.join(name for name, _, _ in group)}: {clock}"
-        how = {"arrow": {"relpos": (0, 0.5)}, "va": "center"}
-        style.lead(axes, words, group[0][1:], (0.77, place), **how)
+        how = {"textcoords": "axes fraction", "fontsize": 10, "va": "center"}
+        axes.annotate(words, group[0][1:], (0.77, place), arrowprops=LEAD, **how)
     axes.axvline(limit, zorder=2, **LIMIT)
-    axes.set_xlabel("watts, sustained")
-    axes.set_ylabel("SM clock, GHz")
-    axes.set_title("at the power limit the clock falls until the watts fit", fontsize=11)
+    title = "at the power limit the clock falls until the watts fit"
+    axes.set(xlabel="watts, sustained", ylabel="SM clock, GHz", title=title)
     axes.grid()
 
 
@@ -110,21 +124,20 @@ def speed_panel(axes, known, flop):
         mark(axes, name, *place)
         how = {"ha": "left", "va": "bottom"} if i % 2 else {"ha": "right", "va": "top"}
         style.note(axes, name, place, (6, 4) if i % 2 else (-6, -4), fontsize=10, **how)
-    axes.set_xlabel("joules per GEMM, sustained")
-    axes.set_ylabel("TFLOPS")
-    axes.set_title("so fewer joules are more TFLOPS", fontsize=11)
+    title = "so fewer joules are more TFLOPS"
+    axes.set(xlabel="joules per GEMM, sustained", ylabel="TFLOPS", title=title)
     axes.grid()
 
 
-def draw(pyplot, found, _):
-    """The whole figure."""
-    run, apart = found
+def draw(records):
+    """The clocks above, the speeds below."""
+    run, of_parts = find(records)
     known = known_of(run)
     limit = run.gpu.get("power_limit_watts") or max(one["watts"] for one in known.values())
-    parts = budget.parts_of(apart) if apart else {}
+    parts = budget.parts_of(of_parts) if of_parts else {}
     parts = {name: parts[name] for name in PARTS if name in parts}
-    figure, (upper, lower) = style.figure_of(pyplot, 8.2, 2, 1, height_ratios=(1.25, 1))
-    clock_panel(upper, known, parts, apart and budget.rung_of(apart), limit)
+    figure, (upper, lower) = style.figure_of(8.2, 2, 1, height_ratios=(1.25, 1))
+    clock_panel(upper, known, parts, of_parts and budget.rung_of(of_parts), limit)
     most = NEAR * min(one["joules"] for one in known.values())
     near = {name: one for name, one in known.items() if one["joules"] <= most}
     speed_panel(lower, near, run.work)
@@ -135,6 +148,5 @@ def draw(pyplot, found, _):
     ]
     more = ["open: why the clock is lower for wgmma alone even below the limit"] if parts else []
     more += [f"not in the lower panel: {'; '.join(far)}"] if far else []
-    runs = (run, apart) if apart else (run,)
-    style.frame(figure, style.what(run), style.details(*runs), columns=2, more=more)
-    return figure
+    runs = (run, of_parts) if of_parts else (run,)
+    return style.frame(figure, style.what(run), style.details(*runs), columns=2, more=more)

@@ -6,6 +6,10 @@ where the warps of one do the same.
 
 from __future__ import annotations
 
+from functools import partial
+
+from matplotlib.patches import Patch
+
 from bench import trace as traces
 from plots.draw import style
 
@@ -40,18 +44,9 @@ DOES = {
 }
 
 
-class Picture:
-    """The picture of one trace, for plot.py."""
-
-    def __init__(self, row):
-        self.NAME = f"trace-{traces.name_of(row)}"
-        self.find = lambda _: traces.Trace(row)
-        self.draw = lambda pyplot, trace, _: draw(pyplot, trace)
-
-
 def pictures(records):
-    """One for each trace."""
-    return tuple(map(Picture, records.traces))
+    """{name: what draws it} of each trace."""
+    return {f"trace-{traces.name_of(row)}": partial(draw, row) for row in records.traces}
 
 
 def shown_end(trace):
@@ -87,15 +82,6 @@ def bars(axes, row, spans, looks, end):
             axes.broken_barh(narrow, place, linewidth=THIN, **plain)
 
 
-def legend(axes, entries):
-    """Of one panel, above it: what its colours say."""
-    from matplotlib.patches import Patch
-
-    handles = [Patch(label=text, **EDGE, **how) for text, how in entries]
-    how = {"frameon": False, "fontsize": 10, "borderaxespad": 0.2, "columnspacing": 1.6}
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, **how)
-
-
 def legends(trace):
     """(of the stages, of the warps)"""
     by_tma = any(warp.loads for warp in trace.warps)
@@ -124,28 +110,15 @@ def number_fills(axes, row, stage, end):
             axes.text((fill.taken + fill.done) / 2, row, str(number), **how)
 
 
-def rows_of(axes, names):
-    """A labelled row for each name, the first on top."""
+def name_rows(axes, names, entries):
+    """A labelled row for each name, the first on top; above the panel what its colours say."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
-
-
-def draw_stages(axes, trace, stages, end):
-    """The upper rows."""
-    for row, stage in enumerate(stages):
-        bars(axes, row, traces.states(stage, trace.end), STATES, end)
-        number_fills(axes, row, stage, end)
-    rows_of(axes, [stage.name for stage in stages])
-
-
-def draw_warps(axes, trace, warps, end):
-    """The lower rows. What a GPU's warp does at once is cut up by the writing down of events."""
-    near = 0 if trace.exact else NARROW * end
-    for row, warp in enumerate(warps):
-        bars(axes, row, together(traces.spans(trace, warp), near), DOES, end)
-    rows_of(axes, [trace.title(warp).replace(" (", "\n(") for warp in warps])
+    handles = [Patch(label=text, **EDGE, **how) for text, how in entries]
+    how = {"borderaxespad": 0.2, "columnspacing": 1.6}
+    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, **how)
 
 
 def time_words(trace):
@@ -161,18 +134,15 @@ def time_words(trace):
 
 def notes_below(trace, stages):
     """What the picture does not show by itself."""
-    found = []
-    hidden = len(trace.warps) - MOST_ROWS
-    if hidden > 0:
-        found.append(f"{hidden} more warps do what warp {trace.warps[MOST_ROWS - 1].number} does.")
-    if not trace.exact:
-        found.append(WRITING)
-        found += [SEEN] if stages else []
-    return found
+    hidden, last = len(trace.warps) - MOST_ROWS, trace.warps[:MOST_ROWS][-1].number
+    found = [f"{hidden} more warps do what warp {last} does."] if hidden > 0 else []
+    return found if trace.exact else [*found, WRITING, *([SEEN] if stages else [])]
 
 
-def draw(pyplot, trace):
-    """The whole figure."""
+def draw(row, _records):
+    """The stages above, the warps below. What a GPU's warp does at once is cut up by the writing down of
+    events."""
+    trace = traces.Trace(row)
     stages = traces.stages(trace)
     end = shown_end(trace)
     warps = trace.warps[:MOST_ROWS]  # that have a row
@@ -180,21 +150,24 @@ def draw(pyplot, trace):
     more = notes_below(trace, stages)
     height = ROW_INCHES * sum(rows) + 2.5 + style.LINE_INCHES * len(more)
     height = min(max(height, HEIGHT[0]), HEIGHT[1])
-    ratios = [row + 0.4 for row in rows] if stages else [1]
-    figure, (*upper, lower) = style.stack(pyplot, height, ratios, 0.04)
+    ratios = [count + 0.4 for count in rows] if stages else [1]
+    figure, (*upper, lower) = style.stack(height, ratios, 0.04)
     of_stages, of_warps = legends(trace)
     for axes in upper:
-        draw_stages(axes, trace, stages, end)
-        legend(axes, of_stages)
-    draw_warps(lower, trace, warps, end)
-    legend(lower, of_warps)
+        for i, stage in enumerate(stages):
+            bars(axes, i, traces.states(stage, trace.end), STATES, end)
+            number_fills(axes, i, stage, end)
+        name_rows(axes, [stage.name for stage in stages], of_stages)
+    near = 0 if trace.exact else NARROW * end
+    for i, warp in enumerate(warps):
+        bars(lower, i, together(traces.spans(trace, warp), near), DOES, end)
+    name_rows(lower, [trace.title(warp).replace(" (", "\n(") for warp in warps], of_warps)
     lower.set_xlim(0, end)
     lower.xaxis.set_major_formatter("{x:,.0f}")
     lower.set_xlabel(time_words(trace))
     launch, run = trace.launch, trace.run
-    title = f"{trace.row['step']}, CTA {launch['cta']} of {launch['ctas']}: {trace.row['idea']}"
+    title = f"{row['step']}, CTA {launch['cta']} of {launch['ctas']}: {row['idea']}"
     problem = f"{style.computation(run)} {style.shape_words(run)}"
     machine = run.gpu["name"] if run.gpu else f"CPU emulator, policy {launch['policy']}"
     second = f"{machine}; {problem}, {style.when(run)}"
-    style.frame(figure, title, second, more=more)
-    return figure
+    return style.frame(figure, title, second, more=more)

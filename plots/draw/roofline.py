@@ -7,76 +7,36 @@ caches: those between DRAM and L2, and those between L2 and the SMs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from plots.draw import bars, style
+from plots.draw.probes import tile_of
 from plots.draw.records import Missing
 
-NAME = "roofline"
 ELEMENT_BYTES = 2  # of bf16
-WALK = {  # the rungs that get a point, and their tiles
-    "v02": "64 × 64",
-    "v04": "128 × 128",
-    "v07": "128 × 256",
-    "v16": "256 × 200",
-}
-BELOW_TOP, TOP = list(WALK)[-2:]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Bytes between two places."""
-
-    words: str
-    metrics: tuple
-    unit: int  # bytes
-    mark: dict
-    bar: dict
-    name: dict  # where a point's name is
-
-
+WALK = ("v02", "v04", "v07", "v16")  # the rungs that get a point
+BELOW_TOP, TOP = WALK[-2:]
+BELOW = {"xytext": (7, -7), "ha": "left", "va": "top"}  # where a point's name is
+BESIDE = {"xytext": (-7, 4), "ha": "right", "va": "bottom"}
+ABOVE = {"xytext": (0, 7), "ha": "center", "va": "bottom"}
+# Bytes between two places: in words, what counts them, how many bytes that are each, and the looks of
+# points, of their names, and of bars.
+DRAM = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+L2 = ("lts__t_sectors_srcunit_tex.sum",)
+CIRCLE, SQUARE = {"marker": "o", "color": style.BLUE}, {"marker": "s", "color": style.ORANGE}
 KINDS = {
-    "DRAM": Kind(
-        "between DRAM and L2",
-        ("dram__bytes_read.sum", "dram__bytes_write.sum"),
-        1,
-        {"marker": "o", "color": style.BLUE},
-        {"color": style.BLUE},
-        {"xytext": (7, -7), "ha": "left", "va": "top"},
-    ),
-    "L2": Kind(
-        "between L2 and the SMs",
-        ("lts__t_sectors_srcunit_tex.sum",),
-        32,
-        {"marker": "s", "color": style.ORANGE},
-        style.HATCHED,
-        {"xytext": (-7, 4), "ha": "right", "va": "bottom"},
-    ),
+    "DRAM": ("between DRAM and L2", DRAM, 1, CIRCLE, BELOW, {"color": style.BLUE}),
+    "L2": ("between L2 and the SMs", L2, 32, SQUARE, BESIDE, style.HATCHED),
 }
-
-
-def find(records):
-    """(run, {rung: (the run that counted it, row)}), both of the home GPU."""
-    counted, run = records.counted(), records.headline()
-    if not rows(run, counted):
-        raise Missing("no rung with counted bytes and a time as well (python3 -m bench.counters)")
-    return run, counted
-
-
-def notes(found):
-    """The rungs whose bytes are not counted."""
-    there = {name for name, _, _ in rows(*found)}
-    lacking = [name for name in found[0].names if name not in there]
-    return [f"no point for {', '.join(lacking)}: bytes not counted"] if lacking else []
 
 
 def bytes_of(program):
     """{kind: the bytes moved} by a rung, or cuBLAS; None if this ncu knew no count."""
-    known = program["counters"]
-    counts = {name: [known.get(m) for m in kind.metrics] for name, kind in KINDS.items()}
-    if any(None in of_kind for of_kind in counts.values()):
-        return None
-    return {name: sum(of_kind) * KINDS[name].unit for name, of_kind in counts.items()}
+    known, found = program["counters"], {}
+    for kind, (_, metrics, unit, *_) in KINDS.items():
+        counts = [known.get(metric) for metric in metrics]
+        if None in counts:
+            return None
+        found[kind] = unit * sum(counts)
+    return found
 
 
 def rows(run, counted):
@@ -90,32 +50,26 @@ def rows(run, counted):
     return found + ([("cuBLAS", run.rate("cublas").mid, moved)] if moved else [])
 
 
-def walk(table):
-    """The rungs that get a point, of none of them all. The bars show all."""
-    return [row for row in table if row[0] in WALK] or table
-
-
 def draw_walk(axes, kind, points):
     """One kind's points, [(name, FLOP per byte, TFLOPS)], with an arrow from each to the next."""
-    _, x, y = zip(*points)
-    how = {"s": 64, "zorder": 4, "edgecolors": "black", **KINDS[kind].mark}
-    axes.scatter(x, y, label=f"bytes {KINDS[kind].words}", **how)
-    arrow = {"arrowstyle": "->", "color": KINDS[kind].mark["color"], "linewidth": 1.8}
-    arrow.update(shrinkA=5, shrinkB=5)
-    for here, there in zip(zip(x, y), zip(x[1:], y[1:])):
-        axes.annotate("", there, here, arrowprops=arrow, zorder=3)
-    for name, at, rate in points:
-        words = f"{name}: {WALK[name]}" if name in WALK else name
-        how = {"fontsize": 10, "bbox": style.CLEAR, "zorder": 3.5, **KINDS[kind].name}
-        if name == TOP:  # close to the one before it
-            how.update(xytext=(0, 7), ha="center", va="bottom")
-        elif name == BELOW_TOP:
-            how.update(KINDS["DRAM"].name)
-        axes.annotate(words, (at, rate), textcoords="offset points", **how)
+    words, _, _, mark, named, _ = KINDS[kind]
+    names, *places = zip(*points)
+    axes.scatter(*places, s=64, zorder=4, edgecolors="black", label=f"bytes {words}", **mark)
+    places = list(zip(*places))
+    arrow = {"arrowstyle": "->", "color": mark["color"], "linewidth": 1.8}
+    for here, there in zip(places, places[1:]):
+        axes.annotate("", there, here, arrowprops={**arrow, "shrinkA": 5, "shrinkB": 5}, zorder=3)
+    for name, place in zip(names, places):
+        words = f"{name}: {{}} × {{}}".format(*tile_of(name)) if name in WALK else name
+        # The last is close to the one before it.
+        how = {TOP: ABOVE, BELOW_TOP: BELOW}.get(name, named)
+        how = {"fontsize": 10, "bbox": style.CLEAR, "zorder": 3.5, **how}
+        axes.annotate(words, place, textcoords="offset points", **how)
 
 
 def roof_panel(axes, run, table, records):
     """The roofline itself: the flat roof, and the slope of what the memory gives."""
+    table = [entry for entry in table if entry[0] in WALK] or table  # the bars show all
     points = {
         kind: [(name, run.work / moved[kind], rate) for name, rate, moved in table]
         for kind in KINDS
@@ -124,35 +78,29 @@ def roof_panel(axes, run, table, records):
     every = [at for kind in KINDS for _, at, _ in points[kind]]
     rates = [rate for _, rate, _ in table]
     x = (min(every) / 1.9, max(every) * 2)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(*x)
-    axes.set_ylim(min(rates) / 1.5, 1.25 * max(rates + ([peak[0]] if peak else [])))
+    y = (min(rates) / 1.5, 1.25 * max(rates + ([peak[0]] if peak else [])))
+    axes.set(xscale="log", yscale="log", xlim=x, ylim=y)
     if peak:
         words = f"tensor cores: dense bf16 peak at {peak[1]:.2f} GHz, {peak[0]:.0f} TFLOPS"
         axes.plot(x, [peak[0]] * 2, label=words, **style.PEAK)
     if memory:
-        words = (
-            f"DRAM: {1e-9 * memory:.0f} GB/s by clock and bus width; it bounds the circles alone"
-        )
+        words = f"DRAM: {1e-9 * memory:.0f} GB/s by clock and bus width; "
+        words += "it bounds the circles alone"
         axes.plot(x, [1e-12 * memory * at for at in x], label=words, **style.CUBLAS)
     for kind, here in points.items():
         draw_walk(axes, kind, here)
     plain_ticks(axes.xaxis, *axes.get_xlim())
     plain_ticks(axes.yaxis, *axes.get_ylim())
+    axes.minorticks_off()
     axes.grid()
-    axes.set_xlabel("FLOP per byte moved")
-    axes.set_ylabel("TFLOPS")
+    axes.set(xlabel="FLOP per byte moved", ylabel="TFLOPS")
 
 
 def plain_ticks(axis, low, high):
     """Numbers in place of powers of ten."""
-    from matplotlib import ticker
-
     candidates = [digit * 10**power for power in range(5) for digit in (1, 2, 3, 5, 7)]
-    axis.set_major_locator(ticker.FixedLocator([v for v in candidates if low <= v <= high]))
-    axis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axis.set_minor_locator(ticker.NullLocator())
+    shown = [number for number in candidates if low <= number <= high]
+    axis.set_ticks(shown, map(str, shown))
 
 
 def bytes_panel(axes, table, kind, least):
@@ -160,30 +108,31 @@ def bytes_panel(axes, table, kind, least):
     values = [moved[kind] * 1e-9 for _, _, moved in table]
     digits = 2 if max(values) < 5 else 1
     many = len(table) > 8
-    how = {"size": 7 if many else 9, "width": 0.72, **KINDS[kind].bar}
+    how = {"size": 7 if many else 9, "width": 0.72, **KINDS[kind][-1]}
     bars.labelled(axes, range(len(table)), values, f"{{:.{digits}f}}".format, **how)
     words = f"A, B and D once: {least * 1e-9:.2f} GB"
     axes.axhline(least * 1e-9, label=words, zorder=3, **style.LEAST)
     style.name_ticks(axes, [name for name, _, _ in table], fontsize=10, rotation=90 if many else 0)
-    axes.set_ylim(0, 1.18 * max(values))
-    axes.set_title(f"{KINDS[kind].words}, GB", fontsize=11)
+    axes.set(ylim=(0, 1.18 * max(values)), title=f"{KINDS[kind][0]}, GB")
 
 
-def draw(pyplot, found, records):
-    """The whole figure."""
-    run, counted = found
+def draw(records):
+    """The roofline above, the bytes of every rung below; both counts and times are of the home GPU."""
+    counted, run = records.counted(), records.headline()
     table = rows(run, counted)
+    if not table:
+        raise Missing("no rung with counted bytes and a time as well (python3 -m bench.counters)")
+    lacking = [name for name in run.names if name not in [entry[0] for entry in table]]
+    if lacking:
+        print(f"roofline: no point for {', '.join(lacking)}: bytes not counted")
     m, n, k = run.shape
-    figure, axes = pyplot.subplot_mosaic(
-        [["roof", "roof"], ["DRAM", "L2"]],
-        figsize=(style.WIDTH, 7.6),
-        layout="constrained",
-        height_ratios=(1.75, 1),
-    )
-    roof_panel(axes["roof"], run, walk(table), records)
+    figure = style.Figure(figsize=(style.WIDTH, 7.6), layout="constrained")
+    mosaic = [["roof", "roof"], ["DRAM", "L2"]]
+    axes = figure.subplot_mosaic(mosaic, height_ratios=(1.75, 1))
+    roof_panel(axes["roof"], run, table, records)
     for kind in KINDS:
         bytes_panel(axes[kind], table, kind, ELEMENT_BYTES * (m * k + n * k + m * n))
     counts = style.commits(by for by, _ in counted.values())
     second = f"{style.details(run)}\nbytes, with cold caches: {counts}"
-    style.frame(figure, style.what(run), second, more=["beside a rung's name: its tile of D"])
-    return figure
+    more = ["beside a rung's name: its tile of D"]
+    return style.frame(figure, style.what(run), second, more=more)

@@ -11,7 +11,6 @@ import math
 from plots.draw import bars, style
 from plots.draw.records import USUAL, Missing
 
-NAME = "share-and-clock"
 READINGS = ("share", "ghz")
 SHARE = {"color": style.SKY, "label": "tensor-core share: useful tensor-core cycles of all"}
 CLOCK = {
@@ -94,11 +93,10 @@ def change_panel(axes, run):
     axes.set_yticks([-5, 0, 5], ["−5", "0", "+5"])
     axes.grid(axis="y")
     numbers = {"clock": clock, "share": share, "speed": changes(run, "rate")}
+    how = {"va": "bottom", "transform": axes.get_xaxis_transform()}
+    how["fontsize"] = min(9, bars.label_size(run.names))
     for row, (name, values) in enumerate(numbers.items()):
-        weight = "bold" if name == "speed" else "normal"
-        how = {"va": "bottom", "fontweight": weight}
-        how["fontsize"] = min(9, bars.label_size(run.names))
-        how["transform"] = axes.get_xaxis_transform()
+        how["fontweight"] = "bold" if name == "speed" else "normal"
         y = 1.02 + ROW * row
         axes.text(-0.7, y, name, ha="right", **how)
         for x, v in enumerate(values):
@@ -113,20 +111,19 @@ def percent(v):
     return "0.0" if float(text) == 0 else text.replace("-", "−")
 
 
-def draw(pyplot, run, _):
-    """The whole figure."""
-    figure, (share, clock, change) = style.stack(pyplot, 7.6, (1, 1, 1.2))
+def draw(records):
+    """Share, clock, and what their changes did to the speed."""
+    run = find(records)
+    figure, (share, clock, change) = style.stack(7.6, (1, 1, 1.2))
     panel(share, run, READINGS[0], (100, 1), SHARE)
     panel(clock, run, READINGS[1], (1, 2), CLOCK)
     change_panel(change, run)
     share.set_ylabel("share, %")
     clock.set_ylabel("clock, GHz")
-    change.set_ylabel("change on the rung\nit grows from, %")
-    change.set_xlabel("step")
+    change.set(ylabel="change on the rung\nit grows from, %", xlabel="step")
     names = [*run.names, *style.others(run)]
     places = style.others_last(names, len(style.others(run)))
     style.name_ticks(change, names, places, fontsize=min(10, bars.label_size(run.names) + 1))
     title = f"Speed = share × clock. {style.what(run)}"
     more = [f"An arrow: the change is larger than {SHOWN} %; the rows of figures have all changes."]
-    style.frame(figure, title, style.details(run), more=more)
-    return figure
+    return style.frame(figure, title, style.details(run), more=more)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bench import results
 from plots.draw import bars, style
 
-NAME = "side-by-side"
 LETTERS = "ab"
 SIDES = ({"color": style.SKY}, style.HATCHED)
 ROUND, EXACT = "{:.0f}".format, "{:.3f}".format
@@ -45,58 +44,44 @@ def find(records):
     raise ValueError(f"not side by side: {key} {one[key]} in one, {other[key]} in the other")
 
 
-def panel(axes, runs, names, read, words, **how):
-    """Two bars for each name; returns the highest value. `read` takes it from a run and a name."""
-    highs = []
-    legends = how.pop("legends", [None] * len(runs))
-    for i, (run, legend) in enumerate(zip(runs, legends)):
-        values = [read(run, name) for name in names]
+def panel(axes, columns, words, legends=(None, None), **how):
+    """Two bars for each column, of the two runs; columns: [(value, value)]. Returns the highest value."""
+    for i, (values, legend) in enumerate(zip(zip(*columns), legends)):
         places = [x + (i - 0.5) * 0.4 for x in range(len(values))]
         bars.labelled(axes, places, values, words, width=0.38, label=legend, **SIDES[i], **how)
-        highs += [v for v in values if v is not None]
     axes.grid(axis="y")
-    return max(highs)
+    return max(value for both in columns for value in both if value is not None)
 
 
-def rate_of(run, name):
-    """The median of its rate, or None."""
-    rate = run.rate(name)
-    return rate and rate.mid
-
-
-def ratio_of(run, name):
-    """The median of its ratio to what the rungs are compared with, of which it is 1."""
-    ratio = run.ratio(name)
-    return 1 if name == run.measure.other else ratio and ratio.mid
-
-
-def draw(pyplot, runs, records):
-    """The whole figure: the rates, and the ratios, which travel better."""
+def draw(records):
+    """The rates, and the ratios, which travel better."""
+    runs = find(records)
     measure = runs[0].measure
     names = sorted({name for run in runs for name in run.names}, key=results.name_order)
-    columns = [*names, measure.other]  # what they are compared with is at the right
     legends = [
         f"{letter}: {style.gpu_words(run)}, {style.details(run)}"
         for letter, run in zip(LETTERS, runs)
     ]
-    figure, (rate, ratio) = style.stack(pyplot, 6.8, (1.4, 1))
-    top = panel(rate, runs, columns, rate_of, ROUND, legends=legends)
+    figure, (rate, ratio) = style.stack(6.8, (1.4, 1))
+    # What they are compared with is at the right; its ratio is 1.
+    rates = [[run.rate(name) for run in runs] for name in (*names, measure.other)]
+    top = panel(rate, [[one and one.mid for one in both] for both in rates], ROUND, legends)
     peaks = {}  # of each, the letters of those that have it
     for letter, run in zip(LETTERS, runs):
-        peaks.setdefault(style.peak_of(records, run), []).append(letter)
-    peaks.pop(None, None)
+        peak = style.peak_of(records, run)
+        if peak:
+            peaks.setdefault(peak[0], []).append(letter)
     for (peak, whose), how in zip(peaks.items(), PEAKS):
         words = f"peak of {' and '.join(whose)}: {peak:.0f} {measure.unit}"
         rate.axhline(peak, linewidth=1.6, zorder=1, label=words, **how)
-    rate.set_ylim(0, 1.08 * max([top, *peaks]))
-    rate.set_ylabel(measure.unit)
-    top = panel(ratio, runs, columns, ratio_of, EXACT, rotation=90)
+    rate.set(ylim=(0, 1.08 * max([top, *peaks])), ylabel=measure.unit)
+    ratios = [[run.ratio(name) for run in runs] for name in names]
+    ratios = [[one and one.mid for one in both] for both in ratios] + [[1, 1]]
+    top = panel(ratio, ratios, EXACT, rotation=90)
     ratio.axhline(1, zorder=1, **style.CUBLAS)
-    ratio.set_ylim(0, 1.3 * max(top, 1))
-    ratio.set_ylabel(f"of {measure.other_name}")
-    ratio.set_xlabel("step")
+    words = f"of {measure.other_name}"
+    ratio.set(ylim=(0, 1.3 * max(top, 1)), ylabel=words, xlabel="step")
     style.name_ticks(ratio, [*names, measure.other_name])
     gpus = dict.fromkeys(map(style.gpu_words, runs))
     title = f"{' and '.join(gpus)}: {style.what(runs[0]).partition(': ')[2]}"
-    style.frame(figure, title, style.when(*runs))
-    return figure
+    return style.frame(figure, title, style.when(*runs))

@@ -7,12 +7,11 @@ from bench import results
 from plots.draw import bars, style
 from plots.draw.records import Missing
 
-NAME = "sizes"
 FEWEST = 3  # sizes that make a curve
-OTHERS = {  # what the rungs are compared with, by their names in a ladder
-    "cublaslt": ("best cuBLASLt", {"marker": "+", **style.SECOND}),
-    "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
-}
+OTHERS = (  # what the rungs are compared with
+    ("cublaslt", "best cuBLASLt", {"marker": "+", "zorder": 4, **style.SECOND}),
+    ("cublas", "cuBLAS", {"marker": "x", "zorder": 4, **style.CUBLAS}),
+)
 CHOSEN = ("v12", "v14", "v16")  # and the highest
 NEAR = (0.95, 1.05)  # of cuBLASLt: what the panels of ratios show at least
 MARKS = (
@@ -39,21 +38,16 @@ def find(records):
         if len(sizes) >= FEWEST:
             return [run for _, run in sorted(sizes.items())]
     there = ", ".join(f"{size}³" for size in sorted({size for of in found.values() for size in of}))
-    raise Missing(
-        f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
-        f'{there or "none"} (make ladder ARGS="--size 2048")'
-    )
+    words = f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
+    raise Missing(f'{words}{there or "none"} (make ladder ARGS="--size 2048")')
 
 
-def names_of(runs):
-    """The rungs to show: the chosen ones that were measured, and the highest."""
+def marked(runs):
+    """{rung: how it is drawn} of the chosen ones that were measured, and of the highest, which always
+    looks alike."""
     there = {name for run in runs for name in run.measured}
-    return [name for name in CHOSEN if name in there and name != max(there)] + [max(there)]
-
-
-def marked(names):
-    """[(name, how it is drawn)]: the highest always alike."""
-    return list(zip(names, MARKS[-len(names) :]))
+    names = [name for name in CHOSEN if name in there and name != max(there)] + [max(there)]
+    return dict(zip(names, MARKS[-len(names) :]))
 
 
 def of_gpus(runs, records):
@@ -66,13 +60,7 @@ def of_gpus(runs, records):
             if other.plain and alike == (run.commit, run.protocol, run.problem):
                 found.setdefault(other.gpu["name"], {}).setdefault(size_of(run), other)
     sides = [list(sizes.values()) for sizes in found.values()]
-    return [side for side in sides if any(ratios_of(side, name) for name in names_of(side))]
-
-
-def rates_of(runs, name):
-    """[(size, the median of its rate)] of a rung, or another, where it was measured."""
-    there = [run for run in runs if name in run.measured or name in run.contenders]
-    return [(size_of(run), run.rate(name).mid) for run in there]
+    return [side for side in sides if any(ratios_of(side, name) for name in marked(side))]
 
 
 def ratios_of(runs, name):
@@ -85,10 +73,10 @@ def draw_curves(axes, runs):
     """All curves; returns the rates of their points."""
     drawn = []
     own = {"zorder": 3, "markeredgecolor": "black"}
-    curves = [(name, name, {**own, **how}) for name, how in marked(names_of(runs))]
-    curves += [(who, words, {"zorder": 4, **how}) for who, (words, how) in OTHERS.items()]
-    for name, words, how in curves:
-        points = rates_of(runs, name)
+    curves = [(name, name, {**own, **how}) for name, how in marked(runs).items()]
+    for name, words, how in (*curves, *OTHERS):
+        there = [run for run in runs if name in run.measured or name in run.contenders]
+        points = [(size_of(run), run.rate(name).mid) for run in there]
         if points:
             axes.plot(*zip(*points), label=words, **how)
             drawn += [rate for _, rate in points]
@@ -99,14 +87,14 @@ def ratio_panel(axes, runs):
     """The rungs over cuBLASLt on one GPU with their spreads, near 1, which the rates alone do not tell
     apart; what is lower is written at the foot. Returns the highest."""
     low, lower, highs = NEAR[0], {}, [NEAR[1]]
-    for name, how in marked(names_of(runs)):
+    for name, how in marked(runs).items():
         ratios = ratios_of(runs, name)
         for size, ratio in ratios:
             if ratio.mid < low:
                 lower.setdefault(size, []).append((ratio.mid, name))
                 continue
-            spread = bars.spread_of(ratio)
-            axes.errorbar(size, ratio.mid, yerr=spread, color=how["color"], capsize=3)
+            line = {"yerr": bars.spread_of(ratio), "color": how["color"], "capsize": 3}
+            axes.errorbar(size, ratio.mid, **line)
             highs.append(ratio.high + 0.003)
         if ratios:
             points = zip(*((size, ratio.mid) for size, ratio in ratios))
@@ -121,12 +109,12 @@ def ratio_panel(axes, runs):
     return max(highs)
 
 
-def draw(pyplot, runs, records):
-    """The whole figure: the rates, and below them the ratios of each GPU on which cuBLASLt was timed,
-    at one commit."""
+def draw(records):
+    """The rates, and below them the ratios of each GPU on which cuBLASLt was timed, at one commit."""
+    runs = find(records)
     sides = of_gpus(runs, records)
     height = 5.0 + 1.9 * len(sides) if sides else 5.4
-    figure, panels = style.stack(pyplot, height, (1.2, *[1] * len(sides)), 0.03)
+    figure, panels = style.stack(height, (1.2, *[1] * len(sides)), 0.03)
     highs = [ratio_panel(axes, side) for axes, side in zip(panels[1:], sides)]
     for axes in panels[1:]:
         axes.set_ylim(NEAR[0], max(highs))
@@ -143,12 +131,10 @@ def draw(pyplot, runs, records):
         panel.set_xticks(sizes, [str(size) for size in sizes])
         panel.minorticks_off()
         panel.grid()
-    panels[-1].set_xlim(sizes[0] / 1.35, sizes[-1] * 1.2)
-    panels[-1].set_xlabel("m = n = k")
+    panels[-1].set(xlim=(sizes[0] / 1.35, sizes[-1] * 1.2), xlabel="m = n = k")
     axes.set_ylabel("TFLOPS, median")
     shown = [run for side in sides for run in side] or runs
     more = [f"↓: below {NEAR[0]}, where the panels of ratios begin"] if sides else []
     more += [*style.other_gpus(shown), *style.other_cards(shown)]
     title = style.what(runs[0], shape=False)
-    style.frame(figure, title, style.details(*shown), columns=4, more=more)
-    return figure
+    return style.frame(figure, title, style.details(*shown), columns=4, more=more)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import io
-from statistics import fmean
+import sys
+
+try:
+    import matplotlib
+    from matplotlib.figure import Figure
+    from PIL import Image  # matplotlib itself writes PNGs with it
+except ImportError:
+    sys.exit("plot: needs matplotlib; 'make plots' sets it up")
 
 from bench import results
 from notes.tools.tables import title
@@ -32,6 +39,9 @@ RC = {
     "svg.fonttype": "none",  # text stays text: small, searchable
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 11,
+    "axes.titlesize": 11,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
@@ -41,18 +51,15 @@ RC = {
     "savefig.facecolor": "white",
 }
 
+matplotlib.rcdefaults()  # whatever the user's are
+matplotlib.rcParams.update(RC)
+
 # Dense bf16 and fp16 FLOP per cycle per SM, by compute capability, as in common/harness. NVIDIA's
 # H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
 DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
 
 # What the rungs are compared with, as a picture names them: the last columns.
 OTHERS = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
-
-COMPUTATIONS = {
-    "gemm_bf16": "bf16 GEMM",
-    "gemm_fp16": "fp16 GEMM",
-    "transpose_fp32": "fp32 transpose",
-}
 
 
 def shape_words(run):
@@ -62,8 +69,8 @@ def shape_words(run):
 
 def computation(run):
     """'bf16 GEMM'"""
-    name = run.problem["computation"]
-    return COMPUTATIONS.get(name, name.replace("_", " "))
+    kind, _, number = run.problem["computation"].partition("_")
+    return f"{number} {'GEMM' if kind == 'gemm' else kind}"
 
 
 def gpu_words(run):
@@ -105,9 +112,8 @@ def details(*runs):
 def other_gpus(runs):
     """Lines that say what the panels of other GPUs than the title's are of."""
     others = [run for run in runs if run.gpu["name"] != runs[0].gpu["name"]]
-    return list(
-        dict.fromkeys(f"{results.short_name(run.gpu)} is {gpu_words(run)}" for run in others)
-    )
+    words = (f"{results.short_name(run.gpu)} is {gpu_words(run)}" for run in others)
+    return list(dict.fromkeys(words))
 
 
 def other_cards(runs):
@@ -119,30 +125,30 @@ def other_cards(runs):
     return [f"measured on {count} cards of {gpu}" for gpu, count in several.items()]
 
 
-def figure_of(pyplot, height, *grid, **how):
+def figure_of(height, *grid, **how):
     """A figure of the shared width with constrained axes: (figure, axes)."""
-    return pyplot.subplots(*grid, figsize=(WIDTH, height), layout="constrained", **how)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, figure.subplots(*grid, **how)
 
 
-def stack(pyplot, height, ratios, hspace=0.05):
+def stack(height, ratios, hspace=0.05):
     """The same with axes one below the other, of these heights, on one x axis; a list of axes."""
     grid = {"height_ratios": ratios, "hspace": hspace}
-    how = {"sharex": True, "squeeze": False, "gridspec_kw": grid}
-    figure, panels = figure_of(pyplot, height, len(ratios), 1, **how)
-    return figure, [axes for (axes,) in panels]
+    figure, panels = figure_of(height, len(ratios), 1, sharex=True, squeeze=False, gridspec_kw=grid)
+    return figure, list(panels[:, 0])
+
+
+def row(height, count):
+    """The same with so many axes side by side, on one y axis."""
+    how = {"sharey": True, "squeeze": False, "gridspec_kw": {"wspace": 0.03}}
+    figure, panels = figure_of(height, 1, count, **how)
+    return figure, list(panels[0])
 
 
 def note(axes, text, place, offset, **how):
     """A text so many points from a place of the axes."""
     how = {"ha": "center", "va": "bottom", **how}
     axes.annotate(text, place, offset, textcoords="offset points", **how)
-
-
-def lead(axes, text, place, to, *, arrow=None, **how):
-    """A text somewhere in the axes (in fractions of them), with a line to the place it is about."""
-    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4, **(arrow or {})}
-    how = {"textcoords": "axes fraction", "fontsize": 10, "arrowprops": line, **how}
-    axes.annotate(text, place, to, **how)
 
 
 def frame(figure, title, second, *, columns=1, more=()):
@@ -162,8 +168,6 @@ def frame(figure, title, second, *, columns=1, more=()):
         loc="upper left",
         bbox_to_anchor=(0.01, below),
         ncols=columns,
-        frameon=False,
-        fontsize=10,
         borderaxespad=0,
         labelspacing=0.3,
         handlelength=2.6,
@@ -173,6 +177,7 @@ def frame(figure, title, second, *, columns=1, more=()):
         figure.text(0.017, y, text, va="bottom", fontsize=10)
     above = (TITLE_INCHES + LINE_INCHES * second.count("\n")) / height
     figure.get_layout_engine().set(rect=(0, below + 0.06 / height, 1, 1 - above - below))
+    return figure
 
 
 def name_ticks(axes, names, places=None, **how):
@@ -202,51 +207,19 @@ def tensor_peak(records, run):
 
 
 def peak_of(records, run):
-    """The most that this GPU could do, in the unit of the rungs, or None."""
-    if run.measure is not results.MOVES:
-        return (tensor_peak(records, run) or (None,))[0]
-    memory = records.memory_peak(run.gpu)
-    return 1e-9 * memory if memory else None
-
-
-def peak_words(records, run):
-    """What the peak line is, for the legend."""
+    """(the most that this GPU could do, in the unit of the rungs, what that is), or None."""
     if run.measure is results.MOVES:
-        return "memory's peak by clock and bus width"
-    kind = computation(run).partition(" ")[0]
-    peak, clock = tensor_peak(records, run)
-    return (
-        f"dense {kind} peak at {clock:.2f} GHz, the highest mean clock recorded: {peak:.0f} TFLOPS"
-    )
-
-
-def apart(values, gap):
-    """The values, in their order, moved as little as needed to be `gap` apart from each other."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    groups = []  # of neighbours that touch: less the gaps between them, all are at the group's mean
-    for rank, i in enumerate(order):
-        groups.append([values[i] - gap * rank])
-        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
-            groups[-2:] = [groups[-2] + groups[-1]]
-    means = [fmean(group) for group in groups for _ in group]
-    places = {i: means[rank] + gap * rank for rank, i in enumerate(order)}
-    return [places[i] for i in range(len(values))]
-
-
-def within(values, gap):
-    """The values, so near to the middle that labels which `apart` moves stay between 0 and 1: each
-    leaves room for those that are below it, and for those above."""
-    places = list(values)
-    for below, i in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        above = len(values) - 1 - below
-        places[i] = max(gap * (below + 0.5), min(values[i], 1 - gap * (above + 0.5)))
-    return places
+        memory = records.memory_peak(run.gpu)
+        return (1e-9 * memory, "memory's peak by clock and bus width") if memory else None
+    known = tensor_peak(records, run)
+    if not known:
+        return None
+    words = f"dense {computation(run).partition(' ')[0]} peak at {known[1]:.2f} GHz, the highest"
+    return known[0], f"{words} mean clock recorded: {known[0]:.0f} TFLOPS"
 
 
 def png_of(figure):
     """The PNG's bytes, with a palette: a third of the size."""
-    from PIL import Image  # Pillow is what matplotlib itself writes PNGs with
-
     drawn, data = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=PNG_DPI)
     picture = Image.open(drawn).convert("RGB")

@@ -6,7 +6,6 @@ from bench.results import Spread
 from plots.draw import bars, style
 from plots.draw.records import USUAL, Missing
 
-NAME = "sustained"
 SIDES = {
     "burst": {
         "color": style.SKY,
@@ -68,8 +67,7 @@ def rate_panel(axes, runs, columns):
             axes.errorbar(x, rate.mid, yerr=bars.spread_of(rate), **line)
             style.note(axes, f"{rate.mid:.0f}", (x, rate.high), (0, 3), **size)
         highest = max([highest, *(rate.high for rate in rates)])
-    axes.set_ylim(0, 1.15 * highest)
-    axes.set_ylabel("TFLOPS")
+    axes.set(ylim=(0, 1.15 * highest), ylabel="TFLOPS")
     axes.grid(axis="y")
 
 
@@ -112,18 +110,18 @@ def apart(burst, sustained):
     return [f"Burst and sustained were measured apart, {how.strip()}: compare within each alone."]
 
 
-def draw(pyplot, runs, _):
-    """The whole figure."""
+def draw(records):
+    """The rates above, the joules below."""
+    runs = find(records)
     both = [runs[protocol] for protocol in SIDES]
     there = table(runs["burst"])
     shown = {words: name for words, name in table(runs["sustained"]).items() if words in there}
     places = style.others_last(shown, sum(words in style.OTHERS for words in shown))
     columns = dict(zip(shown.values(), places))
-    figure, (rate, joules) = style.stack(pyplot, 7.2, (1.2, 1))
+    figure, (rate, joules) = style.stack(7.2, (1.2, 1))
     rate_panel(rate, runs, columns)
     joule_panel(joules, runs["sustained"], columns)
     joules.set_xlabel("step")
     style.name_ticks(joules, list(shown), places, fontsize=10)
     title = f"{style.what(both[0]).rpartition(',')[0]}, burst and sustained protocol"
-    style.frame(figure, title, style.details(*both), more=[MORE, *apart(*both)])
-    return figure
+    return style.frame(figure, title, style.details(*both), more=[MORE, *apart(*both)])

@@ -107,7 +107,11 @@ int main() {
     if (make_tensor_map_2d(&map, matrix.device, SIDE, SIDE, SIDE, SIDE))
         return 1;
     emulator_listen(log_operation, nullptr);
-    run_cta(ring_of_one, THREADS, sizeof(Shared), map);
+    const cudaStream_t stream = nullptr;
+    if (allow_dynamic_smem(ring_of_one, sizeof(Shared)) ||
+        launch(ring_of_one, dim3(1), dim3(THREADS), dim3(1), sizeof(Shared), stream, map) ||
+        launch_check(cudaDeviceSynchronize(), "waiting for the kernel, threads", THREADS))
+        return 1;
     Answer answer;
     for (int i = 0; i < event_count; ++i) {
         const Event &event = events[i];

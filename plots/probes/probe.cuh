@@ -1,11 +1,10 @@
 // What the probes share. A probe is a small program for the emulator that asks the project's own
-// device functions what lies where, and prints the answer as JSON; plots/ideas.py draws it.
+// functions what lies where, or comes when, and prints the answer as JSON; plots/ draws it.
 #pragma once
 
 #include "device/launch.cuh"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,32 +14,18 @@
     exit(1);
 }
 
-// An array in device memory. The emulator's is the host's: read() copies what kernels wrote.
+// Zeros in device memory, which is the host's.
 template <typename T>
 struct Array {
-    size_t count;
     T *device;
 
-    explicit Array(const std::vector<T> &host)
-        : count(host.size()), device(upload_array(host.data(), count)) {
+    explicit Array(size_t count) : device(upload_array(std::vector<T>(count).data(), count)) {
         if (device == nullptr)
             exit(1);
     }
-    explicit Array(size_t size) : Array(std::vector<T>(size)) {}
     Array(const Array &) = delete;
     ~Array() { release_array(device); }
-
-    std::vector<T> read() const { return {device, device + count}; }
 };
-
-// Runs one CTA of `block` threads with `smem` bytes of dynamic shared memory, and waits.
-template <typename... Parameters, typename... Arguments>
-void run_cta(void (*kernel)(Parameters...), int block, size_t smem, const Arguments &...arguments) {
-    if (allow_dynamic_smem(kernel, smem) ||
-        launch(kernel, dim3(1), dim3(block), dim3(1), smem, cudaStream_t(nullptr), arguments...) ||
-        launch_check(cudaDeviceSynchronize(), "waiting for the kernel, threads", block))
-        exit(1);
-}
 
 // Prints an object of whole numbers, lists of them, texts and such objects. No key and no text
 // needs escaping.

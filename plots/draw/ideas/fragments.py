@@ -1,38 +1,39 @@
-"""Which thread holds which element of a fragment, of mma.sync, wgmma, ldmatrix and stmatrix?
-
-A probe tells a fragment as the number of the element in each slot: thread by thread, register by
-register, half by half.
-"""
+"""Which thread holds which element of a fragment, of mma.sync, wgmma, ldmatrix and stmatrix? As the PTX
+manual says; tests/device compares the instructions with it."""
 
 from __future__ import annotations
 
 from matplotlib.patches import ConnectionPatch
 
 from plots.draw import style
-from plots.draw.ideas import cells
+from plots.draw.ideas.cells import NARROW, TEXT, Board
 
 LANE = 13  # the one to be shown: neither in the first row nor in the first column
 SIDE = 8  # of a matrix that ldmatrix moves
 
-MATRICES = {  # of mma.m16n8k16: the name of a lane's registers, and what each is
-    "A": ("a", "A [16][16]: rows m, columns k"),
-    "B": ("b", "B [16][8]: rows k, columns n"),
-    "D": ("acc", "D [16][8] = A · B"),
+# Fragments are made of matrices of 8 by 8, of which each lane holds two neighbours: (row, column, first
+# register, warp). Of mma.m16n8k16, with the names of a lane's registers and what each matrix is:
+MATRICES = {
+    "A": ("a[{0}]", "A [16][16]: rows m, columns k", (16, 16)),
+    "B": ("b[{0}]", "B [16][8]: rows k, columns n", (16, 8)),
+    "D": ("acc[{0},{1}]", "D [16][8] = A · B", (16, 8)),
+}
+PARTS = {
+    "A": ((0, 0, 0, 0), (8, 0, 1, 0), (0, 8, 2, 0), (8, 8, 3, 0)),
+    "B": ((0, 0, 0, 0), (8, 0, 1, 0)),
+    "D": ((0, 0, 0, 0), (8, 0, 2, 0)),
 }
 GAP = 2.6  # cells between the matrices, for their rows' and columns' numbers
 MARGIN = 1.8
 
 THREAD = 109  # of the warpgroup: the one to be shown, in the lowest rows
 WIDTHS = (64, 128, 256)  # N
+ROWS = 64
 ZOOM_COLUMNS = 24
 BANDS = ("#E4EEF5", "#F3EAD9")  # of neighbouring warps
 ABOVE = 4  # rows of the overview between the names of two widths
 
-FORMS = {
-    "ldmatrix_x4": "ldmatrix .x4",
-    "ldmatrix_x4_trans": "ldmatrix .x4 .trans",
-    "stmatrix_x4": "stmatrix .x4",
-}
+FORMS = ("ldmatrix .x4", "ldmatrix .x4 .trans", "stmatrix .x4")
 APART = 0.8  # rows between two matrices
 NAMED = {"facecolor": "#9CCBEC", "alpha": 0.75, "linewidth": 0, "zorder": 2}
 
@@ -40,211 +41,162 @@ NAMED = {"facecolor": "#9CCBEC", "alpha": 0.75, "linewidth": 0, "zorder": 2}
 # --- what is shown of a fragment --------------------------------------------------------------
 
 
-def slots_of(fragment, thread):
-    """[(row, column, register, half)] of a thread, in the order of its registers."""
-    per_thread = fragment["registers"] * fragment["halves"]
-    elements = fragment["elements"][thread * per_thread : (thread + 1) * per_thread]
-    return [
-        (*divmod(element, fragment["columns"]), *divmod(slot, fragment["halves"]))
-        for slot, element in enumerate(elements)
-    ]
-
-
-def blocks_of(fragment, rows=None, columns=None):
-    """A fragment, or the part of it in these ranges, in blocks of elements that lie side by side, or
-    one below the other, in one thread: [row, column, height, width, thread, first and last
-    register]."""
-    rows = rows or range(fragment["rows"])
-    columns = columns or range(fragment["columns"])
-    left = {  # {(row, column): (thread, register)}
-        (row, column): (thread, register)
-        for thread in range(fragment["threads"])
-        for row, column, register, _ in slots_of(fragment, thread)
-        if row in rows and column in columns
-    }
+def blocks_of(parts, transposed=False):
+    """(row, column, height, width, thread, register) of the two neighbours that each lane holds of each
+    of these matrices, side by side or, transposed, one below the other."""
     found = []
-    for row, column in sorted(left):
-        if (row, column) not in left:
-            continue
-        thread, register = left.pop((row, column))
-        height, width, registers = 1, 1, [register]
-        for below, beside in ((0, 1), (1, 0)):
-            place = (row + below, column + beside)
-            if len(registers) == 1 and left.get(place, (None,))[0] == thread:
-                registers.append(left.pop(place)[1])
-                height, width = 1 + below, 1 + beside
-        found.append([row, column, height, width, thread, min(registers), max(registers)])
+    for row, column, register, warp in parts:
+        for lane in range(32):
+            line, pair = divmod(lane, 4)
+            place = (row + line, column + 2 * pair, 1, 2)
+            if transposed:
+                place = (row + 2 * pair, column + line, 2, 1)
+            found.append((*place, 32 * warp + lane, register))
     return found
 
 
-def draw_blocks(axes, blocks, thread, words, place_of, size=cells.TEXT):
+def draw_blocks(board, blocks, thread, words, place_of, size=TEXT):
     """The blocks of this thread with the name of its registers, the others with the number of
     theirs. place_of(row, column) is where one is drawn."""
-    for row, column, height, width, owner, first, last in blocks:
+    for row, column, height, width, owner, register in sorted(blocks):
         place = (*place_of(row, column), width, height)
         if owner == thread:
-            name = f"{words}[{first}]" if first == last else f"{words}[{first},{last}]"
-            cells.held(axes, *place, name, size=size if width > 1 else cells.NARROW)
+            name = words.format(register, register + 1)
+            board.held(*place, words=name, size=size if width > 1 else NARROW)
         else:
-            cells.cell(axes, *place, str(owner))
+            board.cell(*place, str(owner))
 
 
-def draw_grid(axes, rows, columns, x=0, y=0, first_row=0):
+def draw_grid(board, rows, columns, x=0, y=0, first_row=0):
     """The numbers of rows and columns of a matrix at (x, y), and a frame around every 8 by 8."""
-    for row in range(0, rows, 8):
-        for column in range(0, columns, 8):
-            cells.frame(axes, x + column, y + row, 8, 8)
+    for row in range(0, rows, SIDE):
+        for column in range(0, columns, SIDE):
+            board.frame(x + column, y + row, SIDE, SIDE)
     for row in range(rows):
-        cells.index(axes, x - 0.25, y + row + 0.5, first_row + row, ha="right")
+        board.index(x - 0.25, y + row + 0.5, first_row + row, ha="right")
     for column in range(columns):
-        cells.index(axes, x + column + 0.5, y - 0.45, column)
+        board.index(x + column + 0.5, y - 0.45, column)
 
 
 # --- mma.m16n8k16 -----------------------------------------------------------------------------
 
 
-def mma_data(answers, _records):
-    """The blocks of each matrix, and what the lane has in its registers."""
-    found = {"lane": LANE}
-    for name in MATRICES:
-        fragment = answers["layouts"][f"mma {name.lower()}"]
-        found[name] = {
-            "rows": fragment["rows"],
-            "columns": fragment["columns"],
-            "blocks": blocks_of(fragment),
-            "held": slots_of(fragment, LANE),
-        }
-    return found
+def registers_of(name):
+    """[(name of the lane's register, the elements in it)]"""
+    for row, column, height, width, lane, register in blocks_of(PARTS[name], name == "B"):
+        if lane == LANE:
+            last = (row + height - 1, column + width - 1)
+            elements = [f"{name}[{r}][{c}]" for r, c in ((row, column), last)]
+            if name == "D":  # of 32 bits
+                yield f"acc[{register}]", elements[:1]
+                yield f"acc[{register + 1}]", elements[1:]
+            else:
+                yield MATRICES[name][0].format(register), elements
 
 
-def draw_registers(axes, found, x, y):
+def draw_registers(board, x, y):
     """The lane's registers, one below the other, with the elements in them."""
-    cells.label(axes, x, y, f"What lane {found['lane']} holds", ha="left", **cells.TITLE)
+    board.title(x, y, f"What lane {LANE} holds", ha="left")
     y += 2.2
     for half, words in enumerate(("lower 16 bits", "upper 16 bits")):
-        cells.index(axes, x + 4.35 + 3.5 * half, y - 0.6, words)
-    for name, (letter, _) in MATRICES.items():
-        by_register = {}
-        for row, column, register, _ in found[name]["held"]:
-            by_register.setdefault(register, []).append(f"{name}[{row}][{column}]")
-        for register, elements in by_register.items():
-            cells.label(axes, x + 2.2, y + 0.6, f"{letter}[{register}]", ha="right")
+        board.index(x + 4.35 + 3.5 * half, y - 0.6, words)
+    for name in MATRICES:
+        for register, elements in registers_of(name):
+            board.label(x + 2.2, y + 0.6, register, ha="right")
             width = 7 / len(elements)
             for i, element in enumerate(elements):
-                cells.held(axes, x + 2.6 + i * width, y, width, 1.2, element, weight="normal")
+                place = (x + 2.6 + i * width, y, width, 1.2)
+                board.held(*place, words=element, weight="normal")
             y += 1.2
         y += 0.55
 
 
-def draw_mma(pyplot, found):
+def mma(_records):
     """A to the left of D, B above it, as they are multiplied."""
-    figure, axes = style.figure_of(pyplot, 8.7)
-    x_d, y_d = MARGIN + found["A"]["columns"] + GAP, 2.2 + found["B"]["rows"] + GAP
-    right, bottom = x_d + found["D"]["columns"] + 0.3, y_d + found["D"]["rows"] + 0.2
-    cells.board(axes, 0, right, bottom, 0)
+    figure, axes = style.figure_of(8.7)
+    x_d, y_d = MARGIN + 16 + GAP, 2.2 + 16 + GAP
+    board = Board(axes, 0, x_d + 8 + 0.3, y_d + 16 + 0.2, 0)
     corners = {"A": (MARGIN, y_d), "B": (x_d, 2.2), "D": (x_d, y_d)}
     for name, (x, y) in corners.items():
-        part = found[name]
+        words, _, sides = MATRICES[name]
         how = {"place_of": lambda row, column, x=x, y=y: (x + column, y + row)}
-        draw_blocks(axes, part["blocks"], found["lane"], MATRICES[name][0], **how)
-        draw_grid(axes, part["rows"], part["columns"], x, y)
+        draw_blocks(board, blocks_of(PARTS[name], name == "B"), LANE, words, **how)
+        draw_grid(board, *sides, x, y)
     for name, (x, y) in corners.items():
-        middle = x + found[name]["columns"] / 2
-        cells.label(axes, middle, y - 1.5, MATRICES[name][1], **cells.TITLE)
-    draw_registers(axes, found, MARGIN + 1, 0.7)
-    style.frame(
-        figure,
-        "mma.m16n8k16: which lane holds which element",
-        "a number is the lane of the warp; two neighbours in a cell are one lane's",
-    )
-    return figure
+        _, words, (_, columns) = MATRICES[name]
+        board.title(x + columns / 2, y - 1.5, words)
+    draw_registers(board, MARGIN + 1, 0.7)
+    title = "mma.m16n8k16: which lane holds which element"
+    second = "a number is the lane of the warp; two neighbours in a cell are one lane's"
+    return style.frame(figure, title, second)
 
 
 # --- wgmma.m64nNk16 ---------------------------------------------------------------------------
 
 
-def wgmma_data(answers, _records):
-    """The thread's elements of the widest, a part of it in detail, and the warps' rows."""
-    sums = {n: answers["layouts"][f"wgmma d, n = {n}"] for n in WIDTHS}
-    widest = sums[WIDTHS[-1]]
-    warps = []
-    for warp in range(widest["threads"] // 32):
-        threads = range(32 * warp, 32 * warp + 32)
-        rows = {row for thread in threads for row, *_ in slots_of(widest, thread)}
-        warps.append([warp, min(rows), len(rows)])
-    _, first, count = warps[THREAD // 32]
-    return {
-        "thread": THREAD,
-        "rows": widest["rows"],
-        "warps": warps,
-        "held": {str(n): slots_of(sums[n], THREAD) for n in WIDTHS},
-        "zoom": blocks_of(widest, range(first, first + count), range(ZOOM_COLUMNS)),
-    }
+def sums_of(warp, columns):
+    """The matrices of D that a warp holds: two rows of them."""
+    return [
+        (16 * warp + 8 * lower, 8 * i, 4 * i + 2 * lower, warp)
+        for i in range(columns // 8)
+        for lower in (0, 1)
+    ]
 
 
-def draw_overview(axes, found):
+def draw_overview(axes):
     """The whole of D: the warps' rows, the thread's elements, and how far each N goes."""
     widest = WIDTHS[-1]
-    cells.board(axes, -24, widest + 0.5, found["rows"] + 1, -ABOVE * len(WIDTHS) - 3)
-    for warp, first, count in found["warps"]:
-        cells.cell(axes, 0, first, widest, count, facecolor=BANDS[warp % 2], linewidth=0)
-        words = f"warp {warp}\nrows {first}–{first + count - 1}"
-        cells.label(axes, -2, first + count / 2, words, ha="right", va="center", linespacing=1.3)
-    for row, column, _, _ in found["held"][str(widest)]:
-        cells.cell(axes, column, row, 1, 1, facecolor="black", edgecolor="black", zorder=3)
+    board = Board(axes, -24, widest + 0.5, ROWS + 1, -ABOVE * len(WIDTHS) - 3)
+    for warp in range(4):
+        first = 16 * warp
+        board.cell(0, first, widest, 16, facecolor=BANDS[warp % 2], linewidth=0)
+        words = f"warp {warp}\nrows {first}–{first + 15}"
+        board.left(-2, first + 8, words, ha="right", linespacing=1.3)
+    for row, column, _, _, thread, _ in blocks_of(sums_of(THREAD // 32, widest)):
+        for x in (column, column + 1) if thread == THREAD else ():
+            board.cell(x, row, 1, 1, facecolor="black", edgecolor="black", zorder=3)
     for column in range(8, widest, 8):
-        axes.plot([column] * 2, [0, found["rows"]], color="0.7", linewidth=0.4)
+        board.line([column] * 2, [0, ROWS], color="0.7", linewidth=0.4)
     for i, n in enumerate(WIDTHS):
         top = -ABOVE * (i + 1)
-        axes.plot([n, n], [top, found["rows"]], color="black", linewidth=1.6)
-        words = f"wgmma<{n}>: acc[0] to acc[{len(found['held'][str(n)]) - 1}]"
-        cells.label(axes, n - 1.5, top + 0.8, words, ha="right")
-    cells.frame(axes, 0, 0, widest, found["rows"])
+        board.line([n, n], [top, ROWS], color="black", linewidth=1.6)
+        words = f"wgmma<{n}>: acc[0] to acc[{n // 2 - 1}]"
+        board.label(n - 1.5, top + 0.8, words, ha="right")
+    board.frame(0, 0, widest, ROWS)
+    return board
 
 
-def draw_zoom(axes, found, first, rows):
-    """The first columns of one warp's rows, with the threads' numbers."""
-    cells.board(axes, -1.5, ZOOM_COLUMNS + 0.1, rows + 1.6, -1.6)
-    how = {"place_of": lambda row, column: (column, row - first), "size": cells.NARROW}
-    draw_blocks(axes, found["zoom"], found["thread"], "acc", **how)
-    draw_grid(axes, rows, ZOOM_COLUMNS, first_row=first)
+def draw_zoom(axes, first):
+    """The first columns of the thread's warp's rows, with the threads' numbers."""
+    board = Board(axes, -1.5, ZOOM_COLUMNS + 0.1, 16 + 1.6, -1.6)
+    blocks = blocks_of(sums_of(THREAD // 32, ZOOM_COLUMNS))
+    how = {"place_of": lambda row, column: (column, row - first), "size": NARROW}
+    draw_blocks(board, blocks, THREAD, "acc[{0},{1}]", **how)
+    draw_grid(board, 16, ZOOM_COLUMNS, first_row=first)
     for block in range(ZOOM_COLUMNS // 8):
         words = f"acc[{4 * block}] to acc[{4 * block + 3}]"
-        cells.label(axes, 8 * block + 4, rows + 0.8, words, color="0.25")
+        board.label(8 * block + 4, 16 + 0.8, words, color="0.25")
 
 
-def draw_wgmma(pyplot, found):
+def wgmma(_records):
     """The overview above, a part of it below, with lines from where it is."""
-    figure, (overview, zoom) = style.figure_of(pyplot, 8.2, 2, height_ratios=(1, 1.75))
-    first = found["zoom"][0][0]
-    rows = found["zoom"][-1][0] - first + 1
-    draw_overview(overview, found)
-    draw_zoom(zoom, found, first, rows)
+    first = 16 * (THREAD // 32)
+    figure, (overview, zoom) = style.figure_of(8.2, 2, height_ratios=(1, 1.75))
+    board = draw_overview(overview)
+    draw_zoom(zoom, first)
     how = {"edgecolor": style.VERMILION, "linewidth": 1.8, "zorder": 6}
-    cells.frame(overview, 0, first, ZOOM_COLUMNS, rows, **how)
+    board.frame(0, first, ZOOM_COLUMNS, 16, **how)
     for x in (0, ZOOM_COLUMNS):
-        ends = ((x, first + rows), (x, -1.3), "data", "data")
+        ends = ((x, first + 16), (x, -1.3), "data", "data")
         how = {"color": style.VERMILION, "linewidth": 1.1, "linestyle": "--"}
         figure.add_artist(ConnectionPatch(*ends, axesA=overview, axesB=zoom, **how))
-    style.frame(
-        figure,
-        "wgmma.m64nNk16: which thread of the warpgroup holds which element of D",
-        f"black above, orange below: thread {found['thread']} of 128; "
-        "other numbers are threads; every 8 columns the pattern repeats",
-    )
-    return figure
+    title = "wgmma.m64nNk16: which thread of the warpgroup holds which element of D"
+    second = f"black above, orange below: thread {THREAD} of 128; "
+    second += "other numbers are threads; every 8 columns the pattern repeats"
+    return style.frame(figure, title, second)
 
 
 # --- ldmatrix and stmatrix --------------------------------------------------------------------
-
-
-def moves_data(answers, _records):
-    """Of each form which lane holds what. Row i is the one whose address lane i passes."""
-    found = {"lane": LANE}
-    for form in FORMS:
-        fragment = answers["layouts"][form]
-        found[form] = {"rows": fragment["rows"], "blocks": blocks_of(fragment)}
-    return found
 
 
 def height_of(row):
@@ -252,40 +204,31 @@ def height_of(row):
     return row + row // SIDE * APART
 
 
-def draw_form(axes, form, part, lane):
-    """The four matrices one below the other, each row beside the lane that passes its address."""
-    rows = part["rows"]
-    cells.board(axes, -1.9, SIDE + 1.3, height_of(rows) - APART + 0.2, -2.6)
-    cells.label(axes, SIDE / 2, -2.0, FORMS[form], **cells.TITLE)
-    cells.index(axes, -0.3, -0.6, "row of lane")
-    draw_blocks(axes, part["blocks"], lane, "r", lambda row, x: (x, height_of(row)))
+def draw_form(axes, form):
+    """The four matrices one below the other, each row beside the lane that passes its address: row i
+    is that of lane i."""
+    rows = 4 * SIDE
+    board = Board(axes, -1.9, SIDE + 1.3, height_of(rows) - APART + 0.2, -2.6)
+    board.title(SIDE / 2, -2.0, form)
+    board.index(-0.3, -0.6, "row of lane")
+    blocks = blocks_of([(SIDE * i, 0, i, 0) for i in range(4)], form.endswith(".trans"))
+    draw_blocks(board, blocks, LANE, "r[{0}]", lambda row, x: (x, height_of(row)))
     for row in range(rows):
-        this = {"color": style.BLUE, "fontweight": "bold"} if row == lane else {}
-        cells.index(axes, -0.35, height_of(row) + 0.5, row, ha="right", **this)
+        this = {"color": style.BLUE, "fontweight": "bold"} if row == LANE else {}
+        board.index(-0.35, height_of(row) + 0.5, row, ha="right", **this)
     for first in range(0, rows, SIDE):
         y = height_of(first)
-        cells.frame(axes, 0, y, SIDE, SIDE)
+        board.frame(0, y, SIDE, SIDE)
         words = f"matrix {first // SIDE}"
-        cells.label(axes, SIDE + 0.65, y + SIDE / 2, words, rotation=90, va="center")
-    cells.frame(axes, -1.3, height_of(lane), SIDE + 1.3, 1, **NAMED)
+        board.label(SIDE + 0.65, y + SIDE / 2, words, rotation=90, va="center")
+    board.frame(-1.3, height_of(LANE), SIDE + 1.3, 1, **NAMED)
 
 
-def draw_moves(pyplot, found):
+def moves(_records):
     """The three forms side by side."""
-    figure, axes = style.figure_of(pyplot, 8.8, 1, 3)
+    figure, axes = style.figure_of(8.8, 1, 3)
     for form, here in zip(FORMS, axes):
-        draw_form(here, form, found[form], found["lane"])
-    style.frame(
-        figure,
-        "ldmatrix and stmatrix: which lane passes a row's address, which lanes hold the row",
-        f"lane {found['lane']} passes the address of the blue row and gets the orange elements "
-        "(stmatrix: gives them); numbers are lanes",
-    )
-    return figure
-
-
-PICTURES = (
-    ("mma-fragments", mma_data, draw_mma),
-    ("wgmma-fragment", wgmma_data, draw_wgmma),
-    ("ldmatrix-stmatrix", moves_data, draw_moves),
-)
+        draw_form(here, form)
+    title = "ldmatrix and stmatrix: which lane passes a row's address, which lanes hold the row"
+    second = f"lane {LANE} passes the address of the blue row and gets the orange elements "
+    return style.frame(figure, title, f"{second}(stmatrix: gives them); numbers are lanes")
