@@ -86,7 +86,9 @@ static void add_products(list *list, const step_tile *tile) {
             "rows that TMA does not take");
     }
     if (stages > 2) {
-        add_grid(list, tile, rows, 2 * columns, (stages - 1) * k, "fewer k-tiles than stages");
+        /* With two widths it takes the narrow one, and more tiles than of the wide one. */
+        add_grid(list, tile, rows, 2 * (tile->wide_n > 0 ? tile->wide_n : columns),
+                 (stages - 1) * k, "fewer k-tiles than stages");
     }
     if (stages > 1) {
         add_grid(list, tile, clips ? 1 : rows, columns, 2 * stages * k + RAGGED_K,
