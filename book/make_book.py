@@ -28,7 +28,10 @@ except ModuleNotFoundError as error:
 
 
 def write_site(files, out):
-    """Writes all files into a new folder, and puts it in the place of the old one."""
+    """Writes all files into a new folder, and puts it in the place of the old one. ValueError for a
+    folder that holds something else: it would be deleted."""
+    if out.exists() and not (out / site.STYLE).exists() and any(out.iterdir()):
+        raise ValueError(f"--out {out}: it holds something that is no book; name another folder")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as holder:
         fresh = Path(holder) / "fresh"
@@ -40,25 +43,15 @@ def write_site(files, out):
         fresh.rename(out)
 
 
-def check_destination(out):
-    """ValueError for a folder that holds something else: it would be deleted."""
-    if out.exists() and not (out / site.STYLE).exists() and any(out.iterdir()):
-        raise ValueError(f"--out {out}: it holds something that is no book; name another folder")
-
-
-def main():
+def main(arguments):
     """Parses the command line; expected errors become one line each."""
     parser = argparse.ArgumentParser(description="Make the book.", allow_abbrev=False)
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=ROOT / "build/book", help="default: build/book"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
-        out = options.out.resolve()
-        check_destination(out)
-        book = site.Site(ROOT)
-        book.make()
-        files = book.written()
+        out, files = options.out.resolve(), site.Site(ROOT).files()
         write_site(files, out)
     except site.Broken as error:
         print("\n".join(f"book: {line}" for line in str(error).splitlines()), file=sys.stderr)
@@ -72,4 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,4 @@
-"""What the emulator counts: bank conflicts, as the rungs' headers say and as a GPU has counted, and
-all that is recorded of it, which the notes show."""
+"""What the emulator counts: bank conflicts, as headers say and a GPU counted, and all that is recorded."""
 
 from __future__ import annotations
 
@@ -25,7 +24,6 @@ BESIDE_TMA = 0.15
 # What a GPU has counted: the rungs, the shape, and a tile of it.
 COUNTED = {"a03": ((4096, 4096, 4096), (256, 128, 64))}
 COUNTED |= dict.fromkeys(("t02", "t03", "t08"), ((8192, 8192), (64, 64)))
-RECORD = results.RESULTS / "emulator" / "counts.jsonl"
 
 
 def sites(folder, rung, *shape) -> list[dict]:
@@ -89,4 +87,4 @@ def test_counts_as_recorded(tmp_path):
     subprocess.run([*run.command()[:-2], "--out", out], cwd=ROOT, check=True)
     counted = counts_of(out)
     assert {name for name, _ in counted} == {*RUNGS}
-    assert counted == counts_of(RECORD)
+    assert counted == counts_of(results.RESULTS / "emulator" / "counts.jsonl")

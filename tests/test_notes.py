@@ -1,238 +1,193 @@
-#!/usr/bin/env python3
-"""What make notes writes into a page is what the records say, and what it cannot write it refuses.
-
-Prints one line per case; exits 1 if any failed.
-"""
+"""The pages of notes/: every rung and every idea has one, with the headings that a page has, few
+figures in its sentences, and none typed. What make notes writes is what the records say, and what it
+cannot write it refuses."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import sys
-import tempfile
-from pathlib import Path
 
-from tools import planted_reports
-from tools.emulated import ROOT, case, exit_status
+import pytest
 
-from exercises import planted_bugs
+from tools import ROOT
+
+from bench import rungs
+from exercises.table import EXERCISES
 from notes.tools import figures, fill, tables
+from planted import plant
 
-# --- expressions ----------------------------------------------------------------------------
+NOTES = ROOT / "notes"
+RUNGS = rungs.find()
+PAGES = {path.relative_to(ROOT).as_posix(): path for path in fill.pages(NOTES)}
+LIBRARY = tables.Library()
 
-REFUSED = "refused: "
-TEXTS = {  # of made-up values
-    (1.0963, "ratio", ""): "1.096",
-    (1.0963, "ratio", "gain"): "+9.6 %",
-    (0.9, "ratio", "gain .0"): "−10 %",
-    (800.0, "rate", ".1"): "800.0 TFLOPS",
-    (figures.Spread(800.04, 799, 802), "rate", ".1 ±"): "800.0 ±1.5",
-    (1.3746e-3, "time", ""): "1.375 ms",
-    (2.5e-6, "time", ""): "2.50 µs",
-    (2.18e6, "cycles", ""): "2.180 million cycles",
-    (1024.0, "cycles", ""): "1024 cycles",
-    (8.11e9, "bytes", "MB"): "8110.0 MB",
-    (53440, "count", ""): "53,440",
-    (None, "share", ""): "–",
-    (800.0, "rate", "GHz"): REFUSED,
-    (800.0, "rate", "gain"): REFUSED,
-}
-NO_FIGURES = {  # what is wrong with them
-    "no who and quantity": ("", "v07", "v07 tflops tflops", "v07.tflops", "__import__('os')"),
-    "an unknown quantity": ("v07 speed", "v07 emulator.naps", "v07 who__knows.sum"),
-    "an unknown program": ("v99 tflops", "v07-unheard-of tflops", "somebody tflops"),
-    "an unknown run": ("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops", "v07/t02 time"),
-    "a quantity that a run does not have": ("v01 share", "v07 joules", "v07 gb_per_s"),
-    "a quantity that a program cannot have": ("cublas against", "cublaslt dram_bytes"),
-    "selectors of nothing, or two of one kind": (
-        "v07 tflops @nowhere",
-        "v07 tflops @8192 @4096",
-        "v07 tflops @8192x8192",
-        "v07 tflops @sustained @burst",
-    ),
-}
+# --- pages ----------------------------------------------------------------------------------
+
+CHAPTERS = ["The idea", "What the hardware does", "Prediction", "Measurement", "Why they differ"]
+CHAPTERS += ["Hazards", "Exercises", "What you learned", "Sources"]
+RESULT_FIRST = re.compile(r"# .*\n\n> \*\*What .*\n(?:> .*\n)*> \*\*Wh[yo].*\n(?:> .*\n)*\n")
+SHORTEST = 100  # words
+MOST_FIGURES = 6  # in the sentences of a page
+OF_THE_STORY = 20  # it goes through all rungs
+TYPED = re.compile(  # a rate, or what was gained
+    r"(?<![\w.,])(?<!Expected: )(?:[0-9][0-9.,]*[ \n]?(?:TFLOPS|GB/s|GHz|W|J)(?![\w/])"
+    r"|[+−][0-9][0-9.,]*\s%|[0-9][0-9.,]*\s%\s(?:faster|slower))"
+)
+OF_DATASHEETS = ("700 W", "989 TFLOPS")  # the power limit and the peak
+PREDICTION = re.compile(r"^(#+) Prediction$.*?(?=^(?!\1#)#+ |\Z)", re.DOTALL | re.MULTILINE)
+OF_TABLES = re.compile(r"(?:trace|energy|emulator)\.|__")
 
 
-def text_or_error(function, *arguments):
-    """What it gives, or the error's text after a mark."""
-    try:
-        return function(*arguments)
-    except ValueError as error:
-        return f"{REFUSED}{error}"
+def prose_of(note):
+    """A page without its blocks and its code."""
+    return fill.PIECE.sub(lambda one: "" if one["block"] or one["fence"] else one[0], note)
 
 
-def recorded_examples(library):
-    """{expression: text} worked out here from the rows themselves."""
-    run = library.choose(["v06", "v07"])
+@pytest.mark.check
+@pytest.mark.parametrize("name", RUNGS)
+def test_rung(name):
+    """A rung's page says the result first, and has its chapters, its exercises and its table."""
+    note = (NOTES / "rungs" / f"{name}.md").read_text(encoding="utf-8")
+    prose = prose_of(note)
+    assert note.startswith(f"# {name}: ") and RESULT_FIRST.match(note)
+    chapters = re.findall(r"^## +(.+?) *$", prose, re.MULTILINE)
+    assert chapters in (CHAPTERS, CHAPTERS[:-1])
+    short = re.sub("v0?|(?<=[atf])0", "", name)
+    wanted = [f"N={short} E={number}" for number in range(1, 1 + len(EXERCISES[name]))]
+    assert re.findall(r"`make exercise (N=\w+ E=\d+)`", prose) == wanted
+    # A rung that is measured beside variants or rivals has a table of its own choice.
+    chosen = rf"figures [^:]*:[^:]*\b{name}\b[^:]*: tflops .*"
+    assert re.search(rf"^<!-- (rung {name}( @\w+)*|{chosen}) -->$", note, re.MULTILINE)
+    assert "<!-- sources -->" in note
+
+
+def test_all_pages():
+    """Each page of a rung is of one, and notes/README.md leads to every page."""
+    assert {path.stem for path in NOTES.glob("rungs/*.md")} == {*RUNGS}
+    linked = re.findall(r"\]\(([\w/-]+\.md)\)", PAGES["notes/README.md"].read_text())
+    assert {one.relative_to(NOTES).as_posix() for one in NOTES.glob("[ri]*/*.md")} <= {*linked}
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("place", PAGES)
+def test_figures(place):
+    """Few figures in sentences, and no measured rate or gain typed, but for code and predictions."""
+    prose = prose_of(PAGES[place].read_text(encoding="utf-8"))
+    named = [piece["figure"] for piece in fill.pieces(prose) if piece["figure"] is not None]
+    assert not [text for text in named if OF_TABLES.search(text)]
+    assert len(named) <= (OF_THE_STORY if place == "notes/the-climb.md" else MOST_FIGURES)
+    if place.startswith(("notes/rungs/", "notes/ideas/")):
+        assert prose.startswith("# ") and len(prose.split()) >= SHORTEST
+        prose = re.sub(r"(?s)<!--.*?-->", "", fill.PIECE.sub("~", prose))
+        typed = {" ".join(one[0].split()) for one in TYPED.finditer(PREDICTION.sub("", prose))}
+        assert typed - {*OF_DATASHEETS} == set()
+
+
+def test_rules():
+    """Each row of the table of the emulator's rules says how it is checked, and what it names is
+    there; each case of the emulator is named."""
+    tests, page = ROOT / "emulator" / "tests", (NOTES / "emulator-rules.md").read_text()
+    texts = {path.stem: path.read_text() for path in tests.glob("cases/*.cu")}
+    expected = re.findall(r"^// expect ([^:]+):", "\n".join(texts.values()), re.MULTILINE)
+    known = {*texts, *re.findall(r"\w+", " ".join(expected))}
+    known |= {bug.name for bug in plant.read_bugs()}
+    units = "".join(path.read_text() for path in tests.glob("test_*.cpp"))
+    known |= {*re.findall(r'"([^"\n]+)"', units)}
+    rows = re.findall(r"^\| (?!rule )(.+) \|$", page, re.MULTILINE)
+    rules = [row.split(" | ") for row in rows if row.count("|") == 3]
+    how = re.compile("exact|approximate|stricter|not modelled")
+    assert rules and [row for row in rules if not how.match(row[2])] == []
+    named = {a or b for row in rules for a, b in re.findall(r'`([^`]+)`|"([^"]+)"', row[3])}
+    assert named - known == set() and [name for name in texts if f"`{name}`" not in page] == []
+
+
+# --- what make notes writes -----------------------------------------------------------------
+
+WRITTEN = (
+    (1.0963, "ratio", "", "1.096"),
+    (1.0963, "ratio", "gain", "+9.6 %"),
+    (0.9, "ratio", "gain .0", "−10 %"),
+    (800.0, "rate", ".1", "800.0 TFLOPS"),
+    (figures.Spread(800.04, 799, 802), "rate", ".1 ±", "800.0 ±1.5"),
+    (1.3746e-3, "time", "", "1.375 ms"),
+    (2.5e-6, "time", "", "2.50 µs"),
+    (2.18e6, "cycles", "", "2.180 million cycles"),
+    (1024.0, "cycles", "", "1024 cycles"),
+    (8.11e9, "bytes", "MB", "8110.0 MB"),
+    (53440, "count", "", "53,440"),
+    (None, "share", "", "–"),
+)
+
+
+@pytest.mark.parametrize("value, kind, form, text", WRITTEN)
+def test_written(value, kind, form, text):
+    assert figures.write_as(value, kind, *form.split()) == text
+
+
+def test_recorded():
+    """Figures worked out here from the rows themselves."""
+    run = LIBRARY.choose(["v06", "v07"])
     rate, lower = (run.rate(name).mid for name in ("v07", "v06"))
-    clock = run.reading("v07", "ghz")
-    counters = library.choose(["v07"], protocol="counters", kind=lambda run: True)
-    counted = counters.first("v07")["counters"]
-    return {
+    counters = LIBRARY.choose(["v07"], protocol="counters", kind=lambda run: True)
+    sectors = counters.first("v07")["counters"]["lts__t_sectors_srcunit_tex.sum"]
+    cycles = 2 * 8192**3 / (rate * 1e12) * run.reading("v07", "ghz") * 1e3
+    for expression, wanted in {
         "v07 tflops": f"{rate:.0f} TFLOPS",
         "v07 ratio": f"{run.ratio('v07', 'cublas').mid:.3f}",
         "v07 share": f"{run.reading('v07', 'share') * 100:.1f} %",
-        "v07 cycles": f"{2 * 8192**3 / (rate * 1e12) * clock * 1e3:.3f} million cycles",
+        "v07 cycles": f"{cycles:.3f} million cycles",
         "v07/v06 tflops as gain": f"{(rate / lower - 1) * 100:+.1f} %".replace("-", "−"),
-        "v07 l2_bytes": f"{counted['lts__t_sectors_srcunit_tex.sum'] * 32 / 1e9:.2f} GB",
+        "v07 l2_bytes": f"{sectors * 32 / 1e9:.2f} GB",
         "cublas tflops": f"{run.rate('cublas').mid:.0f} TFLOPS",
-    }
+    }.items():
+        assert figures.text_of(expression, LIBRARY) == wanted
 
-
-def check_expressions():
-    """How values are written, what the rows say, and what is no expression."""
-    library = tables.Library()
-    cases = {
-        f"{value} as {form or 'usual'} of a {kind}": (
-            text_or_error(figures.write_as, value, kind, *form.split()).partition(": ")[0],
-            wanted.strip(": "),
-        )
-        for (value, kind, form), wanted in TEXTS.items()
-    }
-    for expression, wanted in recorded_examples(library).items():
-        cases[f"'{expression}'"] = text_or_error(figures.text_of, expression, library), wanted
-    for words, (found, wanted) in cases.items():
-        case(f"{words}: {wanted}", "" if found == wanted else f"'{found}'")
-    for wrong, those in NO_FIGURES.items():
-        found = {one: text_or_error(figures.text_of, one, library) for one in those}
-        taken = [f"'{one}': {what}" for one, what in found.items() if not what.startswith(REFUSED)]
-        case(f"refused: {wrong}: {', '.join(map(repr, those))}", ", ".join(taken))
-
-
-# --- markers --------------------------------------------------------------------------------
 
 ONE = "<!--=v07/v07 tflops as .0-->1<!--/-->"
 RIGHT = f"text {ONE} and `<!--=v07-->9<!--/-->`\n\n```\n<!--=v07-->9<!--/-->\n```\n"
 WRONG = RIGHT.replace("1<!--/-->", "3<!--/-->")
-BLOCKS = {  # what is in them
-    "rung v07": "| v06 |",
-    "rung v07 @sustained": "| energy, J |",
-    "figures @8192 @4096 : v07 v07/v06 cublaslt : tflops time=us ratio": "| cuBLASLt's best |",
-    "figures @4096 @8192 : v07 v06 : ratio": "| of cuBLAS at | v07 | v06 |",
-    "hazard v07 no-wait-on-full": "v07: ",
-    "agreement": "\nthe two runs agree within ",
-    "variants v16 v16-late-place": "/3) |",
-    "shapes a01": "TFLOPS, burst: medians",
-    "sources": "Nothing recorded",
-}
-NO_BLOCKS = {
-    "rung": ("", "v99", "v07 @1234567", "v07 4096"),
-    "hazard": ("v07 no-such-bug", "../v07 x"),
-    "figures": (
-        "v07 : tflops",
-        ": v99 : tflops",
-        ": v07 : speed",
-        ": v06/v07/v08 : tflops",
-        "@1234567 : v07 : tflops",
-    ),
-    "shapes": ("", "../v07"),
-    "sweep": ("", "v18", "18 one", "v18 one", "v18 1 best", "v99 1"),
-    "agreement": ("v07",),
-    "energy": ("joules v16", "parts"),
-    "sources": ("of this",),
-}
+NO_FIGURES = (
+    *("", "v07", "v07 tflops tflops", "v07.tflops", "__import__('os')"),
+    *("v07 speed", "v07 emulator.naps", "v07 who__knows.sum"),
+    *("v99 tflops", "v07-unheard-of tflops", "somebody tflops"),
+    *("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops", "v07/t02 time"),
+    *("v01 share", "v07 joules", "v07 gb_per_s", "cublas against", "cublaslt dram_bytes"),
+    *("v07 tflops @nowhere", "v07 tflops @8192 @4096", "v07 tflops @8192x8192"),
+    *("v07 tflops @sustained @burst", "v07 tflops as GHz", "v07 tflops as gain"),
+)
+NO_BLOCKS = (
+    *("rung ", "rung v99", "rung v07 @1234567", "rung v07 4096", "shapes ", "shapes ../v07"),
+    *("hazard v07 no-such-bug", "hazard ../v07 x", "agreement v07", "sources of this"),
+    *("figures v07 : tflops", "figures : v99 : tflops", "figures : v07 : speed"),
+    *("figures : v06/v07/v08 : tflops", "figures @1234567 : v07 : tflops"),
+    *("sweep ", "sweep v18", "sweep 18 one", "sweep v18 one", "sweep v18 1 best", "sweep v99 1"),
+    *("energy joules v16", "energy parts"),
+)
 BROKEN = (
-    "<!--=v07 tflops-->2\n",
-    "2<!--/-->\n",
-    "<!--=v07-->2<!--/-->\n",
-    "<!-- rung v07 -->\n",
-    "<!-- end -->\n",
-    "<!-- rung v07 --> <!-- end -->\n",
+    *("<!--=v07 tflops-->2\n", "2<!--/-->\n", "<!--=v07-->2<!--/-->\n", "<!-- end -->\n"),
+    *("<!-- rung v07 -->\n", "<!-- rung v07 --> <!-- end -->\n"),
+    *(f"<!--={text}-->2<!--/-->\n" for text in NO_FIGURES),
+    *(f"<!-- {text.strip()} -->\n<!-- end -->\n" for text in NO_BLOCKS),
 )
 
 
-def filled(note, *options):
-    """(exit status, what the page then says, what was said) of make notes over one page."""
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "notes" / "rungs" / "v07.md"
-        page.parent.mkdir(parents=True)
-        page.write_text(note, encoding="utf-8")
-        said = io.StringIO()
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            status = fill.main(["--notes", str(page.parent.parent), *options])
-        return status, page.read_text(encoding="utf-8"), said.getvalue()
+@pytest.mark.parametrize("note", BROKEN)
+def test_refused(note):
+    """What is no marker is refused, with its line."""
+    with pytest.raises(ValueError, match="^line 1: "):
+        fill.fill(note, LIBRARY)
 
 
-def check_markers():
-    """A committed value or block that is not the record's is found, and put right; a broken one is
-    not."""
-    for what, note, options, wanted in (
-        ("a page that is right is left alone", RIGHT, ["--check"], (0, RIGHT)),
-        ("a value that differs is found", WRONG, ["--check"], (1, WRONG)),
-        ("a value that differs is put right", WRONG, [], (0, RIGHT)),
-    ):
-        *found, said = filled(note, *options)
-        case(what, "" if tuple(found) == wanted else f"{found}: {said}")
-    for block, words in BLOCKS.items():
-        status, text, said = filled(f"<!-- {block} -->\nold\n<!-- end -->\n")
-        good = status == 0 and words in text and "old" not in text
-        good = good and filled(text, "--check")[:2] == (0, text)
-        case(f"the block '{block}' is filled, and then right", "" if good else said or text)
-        edited = text.replace("\n<!-- end", " edited\n<!-- end")
-        found = filled(edited, "--check")[0], filled(edited)[:2]
-        case(f"the block '{block}' is found edited", "" if found == (1, (0, text)) else str(found))
-    refused = [
-        f"<!-- {kind} {words} -->\nold\n<!-- end -->\n".replace("  ", " ")
-        for kind, those in NO_BLOCKS.items()
-        for words in those
-    ]
-    for note in (*BROKEN, *refused):
-        status, text, said = filled(note)
-        good = status == 2 and text == note and "v07.md: line 1: " in said
-        case(f"refused: {note!r}", "" if good else f"status {status}: {said}")
-
-
-# --- reports of planted bugs ----------------------------------------------------------------
-
-
-def check_reports():
-    """What is recorded of planted bugs is of the bugs that are planted now."""
-    bugs = {bug.name: bug for bug in planted_bugs.read_bugs()}
-    for path in sorted(planted_reports.REPORTS.glob("*.json")):
-        wrong = []
-        for name, record in (planted_reports.of_rung(path.stem) or {}).items():
-            if path.stem not in getattr(bugs.get(name), "changes", {}):
-                wrong.append(f"{name} is not in bugs.txt")
-            else:
-                pair = planted_bugs.Pair(path.stem, bugs[name])
-                wrong.append(planted_reports.difference(record, pair, {}, {}))
-        case(f"{path.relative_to(ROOT)} is of bugs.txt", "; ".join(filter(None, wrong)))
-
-
-# --- the emulator's rules -------------------------------------------------------------------
-
-
-def check_rules():
-    """Each row of the table of rules says how it is checked, and what it names is there; each case
-    of the emulator is named."""
-    page = (ROOT / "notes" / "emulator-rules.md").read_text(encoding="utf-8")
-    tests = ROOT / "emulator" / "tests"
-    cases = {path.stem for path in (tests / "cases").glob("*.cu")}
-    known = cases | {bug.name for bug in planted_bugs.read_bugs()}
-    for path in (tests / "cases").glob("*.cu"):
-        expected = re.findall(r"^// expect ([^:]+):", path.read_text(), re.MULTILINE)
-        known |= set(re.findall(r"\w+", " ".join(expected)))
-    units = "".join(path.read_text() for path in tests.glob("test_*.cpp"))
-    known |= set(re.findall(r'"([^"\n]+)"', units))
-    rows = [row for row in re.findall(r"^\|(.+)\|$", page, re.MULTILINE) if row.count("|") == 3]
-    rows = [[cell.strip() for cell in row.split("|")] for row in rows if "---" not in row]
-    rules = [row for row in rows if row[0] != "rule"]
-    how = re.compile("exact|approximate|stricter|not modelled")
-    case("rules: how each is checked", "; ".join(row[0] for row in rules if not how.match(row[2])))
-    named = {a or b for row in rules for a, b in re.findall(r'`([^`]+)`|"([^"]+)"', row[3])}
-    case("rules: tests that are there", ", ".join(sorted(named - known)))
-    unnamed = [name for name in sorted(cases) if f"`{name}`" not in page]
-    case("rules: every case of the emulator", ", ".join(unnamed))
-
-
-def main():
-    check_expressions()
-    check_markers()
-    check_reports()
-    check_rules()
-    return exit_status()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize(
+    "note, options, status, wanted",
+    [(RIGHT, ["--check"], 0, RIGHT), (WRONG, ["--check"], 1, WRONG), (WRONG, [], 0, RIGHT)]
+    + [(BROKEN[0], [], 2, BROKEN[0])],
+    ids=("right", "found", "put right", "refused"),
+)
+def test_filled(note, options, status, wanted, tmp_path, capsys):
+    """A figure that isn't the record's is found, and put right."""
+    (tmp_path / "notes").mkdir()
+    page = tmp_path / "notes" / "v07.md"
+    page.write_text(note, encoding="utf-8")
+    assert fill.main(["--notes", str(page.parent), *options]) == status
+    assert page.read_text(encoding="utf-8") == wanted
+    assert ("v07.md: " in capsys.readouterr().err) == (status > 0)

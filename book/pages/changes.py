@@ -1,16 +1,18 @@
-"""What changed between two files, side by side, with the changed words marked.
+"""What changed between two files, side by side, with the changed words marked. As a program it counts
+what each rung changes, or one (`make diffstat`, `make diff`).
 
-As a program it counts what each rung changes, or one (`make diffstat`, `make diff`). A word is what `make diff` takes for one. Blanks and line ends are kept but never compared: words
+A word is what `make diff` takes for one. Blanks and line ends are kept but never compared: words
 that only moved to another column or line are no change.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
-from dataclasses import dataclass
+from collections import Counter
 from difflib import SequenceMatcher
+from itertools import groupby, zip_longest
+from typing import NamedTuple
 
 from bench import rungs
 
@@ -21,8 +23,7 @@ KEPT = 0.4  # a line with less of its text in common with the other side is new 
 PUNCTUATION = 0.25  # what a sign counts where a letter counts 1
 
 
-@dataclass
-class Block:
+class Block(NamedTuple):
     """Rows that belong together. A row is (old line, new line), numbers from 0; None is none."""
 
     changed: bool
@@ -90,10 +91,9 @@ def changed_block(old_lines, new_lines, old, new):
     """The block in which the lines `old` became the lines `new`: numbers, in order."""
     old_words, new_words = words_of(old_lines, old), words_of(new_lines, new)
     pairs = matched_words(old_words, new_words)
-    weights = {}  # of pairs of lines
+    weights = Counter()  # of pairs of lines
     for i, j in pairs.items():
-        lines = (old_words[i].line, new_words[j].line)
-        weights[lines] = weights.get(lines, 0) + old_words[i].weight
+        weights[old_words[i].line, new_words[j].line] += old_words[i].weight
     marks = (marks_of(old_words, set(pairs)), marks_of(new_words, set(pairs.values())))
     return Block(True, paired_rows(old, new, weights), marks=marks)
 
@@ -107,7 +107,7 @@ def paired_rows(old, new, weights):
             pairs.append((i, j))
     rows, next_i, next_j = [], old.start, new.start
     for i, j in [*sorted(pairs), (old.stop, new.stop)]:
-        rows += itertools.zip_longest(range(next_i, i), range(next_j, j))
+        rows += zip_longest(range(next_i, i), range(next_j, j))
         rows.append((i, j))
         next_i, next_j = i + 1, j + 1
     return rows[:-1]
@@ -116,36 +116,26 @@ def paired_rows(old, new, weights):
 # --- words ------------------------------------------------------------------------------------
 
 
-def has_letters(text):
-    """False for signs and blanks alone."""
-    return re.search(r"\w", text) is not None
+class Word(NamedTuple):
+    """A word, and where it is."""
 
-
-@dataclass(frozen=True)
-class Word:
-    """A word, and where it stands."""
-
-    text: str
     line: int
     begin: int
-
-    @property
-    def end(self):
-        return self.begin + len(self.text)
-
-    @property
-    def weight(self):
-        """How much it says."""
-        return len(self.text) * (1 if has_letters(self.text) else PUNCTUATION)
+    end: int
+    text: str
+    letters: bool  # not signs alone
+    weight: float  # how much it says
 
 
 def words_of(lines, numbers):
     """The words of these lines."""
-    return [
-        Word(match[0], number, match.start())
-        for number in numbers
-        for match in WORD.finditer(lines[number])
-    ]
+    found = []
+    for number in numbers:
+        for match in WORD.finditer(lines[number]):
+            letters, size = bool(re.search(r"\w", match[0])), len(match[0])
+            weight = size * (1 if letters else PUNCTUATION)
+            found.append(Word(number, *match.span(), match[0], letters, weight))
+    return found
 
 
 def matched_words(old, new):
@@ -163,10 +153,10 @@ def strange_lines(pairs, old, new):
     """The pairs that have a line with little else in common with the other side."""
     drop = set()
     for side, words in enumerate((old, new)):
-        left = {}  # of each line, the weight that it has in common beyond what it must have
+        left = Counter()  # of each line, the weight that it has in common beyond what it must have
         common = {pair[side] for pair in pairs.items()}
         for place, word in enumerate(words):
-            left[word.line] = left.get(word.line, 0) + word.weight * ((place in common) - KEPT)
+            left[word.line] += word.weight * ((place in common) - KEPT)
         drop |= {pair[0] for pair in pairs.items() if left[words[pair[side]].line] < -1e-9}
     return drop
 
@@ -180,14 +170,17 @@ def lone_signs(pairs, old, new):
         return i - number, j - number, old[i].line, new[j].line
 
     drop, common = set(), (set(pairs), set(pairs.values()))
-    for _, numbered in itertools.groupby(enumerate(sorted(pairs.items())), run_of):
+    for _, numbered in groupby(enumerate(sorted(pairs.items())), run_of):
         run = [pair for _, pair in numbered]
         changed = 0
         for side, words in enumerate((old, new)):
-            for at, beside in ((run[0][side], -1), (run[-1][side], 1)):
-                there = 0 <= at + beside < len(words) and words[at + beside].line == words[at].line
-                changed += there and at + beside not in common[side]
-        if changed > 2 and not any(has_letters(old[i].text) for i, _ in run):
+            for at, beside in (
+                (run[0][side], run[0][side] - 1),
+                (run[-1][side], run[-1][side] + 1),
+            ):
+                there = 0 <= beside < len(words) and words[beside].line == words[at].line
+                changed += there and beside not in common[side]
+        if changed > 2 and not any(old[i].letters for i, _ in run):
             drop.update(i for i, _ in run)
     return drop
 
@@ -196,15 +189,15 @@ def marks_of(words, common):
     """The changed words by line: {line: [(begin, end)]}. The blanks between two of them are marked
     with them."""
     marks = {}
-    last = None  # the changed word just before
-    for place, word in enumerate(words):
-        changed = place not in common
-        if changed and last is not None and last.line == word.line:
-            marks[word.line][-1] = (marks[word.line][-1][0], word.end)
-        elif changed:
-            marks.setdefault(word.line, []).append((word.begin, word.end))
-        last = word if changed else None
+    numbered = enumerate(words)
+    for (line, same), run in groupby(numbered, lambda one: (one[1].line, one[0] in common)):
+        if not same:
+            run = [word for _, word in run]
+            marks.setdefault(line, []).append((run[0].begin, run[-1].end))
     return marks
+
+
+# --- rungs ------------------------------------------------------------------------------------
 
 
 def of_rungs():

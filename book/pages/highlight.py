@@ -8,16 +8,15 @@ from pathlib import PurePosixPath
 
 import pygments.lexers
 from pygments.lexers.c_cpp import CppLexer
+from pygments.lexers.special import TextLexer
 from pygments.token import Token
 from pygments.util import ClassNotFound
 
 from book.pages import changes
 
-CUDA_KEYWORDS = {
-    "__global__", "__device__", "__host__", "__shared__", "__constant__", "__grid_constant__",
-    "__launch_bounds__", "__restrict__", "DEVICE", "HOST_DEVICE",
-}  # fmt: skip
-CUDA_VARIABLES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
+CUDA_KEYWORDS = """__global__ __device__ __host__ __shared__ __constant__ __grid_constant__
+    __launch_bounds__ __restrict__ DEVICE HOST_DEVICE"""
+CUDA_VARIABLES = "threadIdx blockIdx blockDim gridDim warpSize"
 # A class of style.css for a kind of token; the first that fits, so the narrow ones stand first.
 CLASSES = (
     (Token.Comment.PreprocFile, "s"),
@@ -39,30 +38,22 @@ CLASSES = (
 KEEP_ALL = {"stripnl": False, "ensurenl": False}  # every blank and newline
 
 
-class CudaLexer(CppLexer):
-    """C++ with CUDA's own words. Pygments' own CUDA lexer knows C alone."""
-
-    def get_tokens_unprocessed(self, text, stack=("root",)):
-        """As CppLexer, with these words found."""
-        for index, kind, value in super().get_tokens_unprocessed(text, stack):
-            if kind in Token.Name or kind in Token.Keyword:
-                kind = Token.Keyword if value in CUDA_KEYWORDS else kind
-                kind = Token.Name.Builtin if value in CUDA_VARIABLES else kind
-            yield index, kind, value
-
-
-def lexer_of(language=None, path=""):
-    """The lexer for a language, as it is named behind ```, or else for a file; one that finds
-    nothing for what Pygments does not know."""
+def lexer_of(language="", path=""):
+    """The lexer for a language, as it is named after ```, or else for a file; one that finds
+    nothing for what Pygments does not know. CUDA is C++ with words of its own: Pygments' own lexer
+    for it knows C alone."""
     name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix
     if language in ("cuda", "cu", "c++", "cpp") or suffix in (".cu", ".cuh"):
-        return CudaLexer(**KEEP_ALL)
+        lexer = CppLexer(**KEEP_ALL)
+        lexer.add_filter("highlight", names=CUDA_KEYWORDS, tokentype=Token.Keyword)
+        lexer.add_filter("highlight", names=CUDA_VARIABLES, tokentype=Token.Name.Builtin)
+        return lexer
+    language = "bash" if name == "run" else language
+    find = pygments.lexers.get_lexer_by_name if language else pygments.lexers.get_lexer_for_filename
     try:
-        if path and name != "run":
-            return pygments.lexers.get_lexer_for_filename(name, **KEEP_ALL)
-        return pygments.lexers.get_lexer_by_name("bash" if path else language, **KEEP_ALL)
+        return find(language or name, **KEEP_ALL)
     except ClassNotFound:
-        return pygments.lexers.get_lexer_by_name("text", **KEEP_ALL)
+        return TextLexer(**KEEP_ALL)
 
 
 @cache
@@ -125,10 +116,9 @@ class Diff:
 
     def cells(self, block, side):
         """(row, number, HTML) of every line on that side of a block: 0 is the old one."""
-        numbered = [(number, row[side]) for number, row in enumerate(block.rows, 1)]
-        marks, tag = block.marks[side], ("del", "ins")[side]
+        lines, marks, tag = self.lines[side], block.marks[side], ("del", "ins")[side]
         return [
-            (number, at + 1, line_html(self.lines[side][at], marks.get(at, ()), tag))
-            for number, at in numbered
-            if at is not None
+            (number, row[side] + 1, line_html(lines[row[side]], marks.get(row[side], ()), tag))
+            for number, row in enumerate(block.rows, 1)
+            if row[side] is not None
         ]

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 
 from bench import ladder, resources, results
 from bench.energy import budget
 from notes.tools import tables
-from notes.tools.tables import DASH, optional, title
+from notes.tools.tables import DASH, cell, title
 
 JUDGED = "judged"  # a sweep over many shapes, which a rung's page doesn't list
 FEW = 4  # shapes that are listed where a file is named
-# A column of the counters: its head, the metric, what to multiply with, digits.
-COLUMNS = (
-    ("DRAM read, GB", "dram__bytes_read.sum", 1e-9, 2),
-    ("DRAM written, GB", "dram__bytes_write.sum", 1e-9, 2),
-    ("L2 to SMs, GB", "lts__t_sectors_srcunit_tex.sum", 32e-9, 2),
-    ("arrives at SMs, GB", "l1tex__m_xbar2l1tex_read_bytes.sum", 1e-9, 2),
-    ("10⁶ cycles", "sm__cycles_elapsed.max", 1e-6, 2),
-    ("10⁶ shared bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1e-6, 2),
+COUNTS = (
+    ("DRAM read, GB", "dram_read_bytes", "GB"),
+    ("DRAM written, GB", "dram_written_bytes", "GB"),
+    ("L2 to SMs, GB", "l2_bytes", "GB"),
+    ("arrives at SMs, GB", "sm_bytes", "GB"),
+    ("10⁶ cycles", "counted_cycles", "million"),
+    ("10⁶ shared bank conflicts", "bank_conflicts", "million"),
 )
-COUNTS_HEADER = ["program", *(column[0] for column in COLUMNS)]
+RESOURCES = {  # of a kernel: a column's head, and the keys of its figures
+    "registers per thread": ("registers",),
+    "static shared memory, bytes": ("static_shared_bytes",),
+    "stack, bytes": ("stack_bytes",),
+    "spill stores, loads, bytes": ("spill_store_bytes", "spill_load_bytes"),
+}
 
 
 @dataclass
@@ -37,17 +40,20 @@ class Table:
     bold: int = -1
 
 
-# --- tables -----------------------------------------------------------------------------------
-#
-# A column is (its head, a function of a run and a program's name).
+# --- columns: (its head, a function of a run and a program's name) ----------------------------
 
 
 def table(columns, entries, words, caption="", bold=-1):
     """A row for each entry, (run, name). A column of figures in which there are none is left out."""
-    rows = [[make(run, name) for _, make in columns] for run, name in entries]
-    kept = [i for i in range(len(columns)) if i < words or any(row[i] != DASH for row in rows)]
-    header, *rows = [[row[i] for i in kept] for row in ([head for head, _ in columns], *rows)]
+    made = [[head, *(make(run, name) for run, name in entries)] for head, make in columns]
+    kept = made[:words] + [column for column in made[words:] if {*column[1:]} != {DASH}]
+    header, *rows = map(list, zip(*kept))
     return Table(header, rows, words, caption, bold)
+
+
+def figure(head, *how):
+    """A column of a figure in some form."""
+    return head, lambda run, name: cell(run, name, *how)
 
 
 def spread(values, digits):
@@ -76,11 +82,6 @@ def rates(measure):
     ]
 
 
-def reading(head, key, digits, unit, scale=1):
-    """A column of what was read."""
-    return head, lambda run, name: optional(run.reading(name, key), digits, unit, scale)
-
-
 def over(below):
     """'1.012 (5 of 5)' of a program and another, or a dash: in so many passes it was faster."""
 
@@ -102,93 +103,79 @@ def origin(run, shape=True):
 # --- a rung -----------------------------------------------------------------------------------
 
 
-@cache
-def library():
-    """All that is recorded."""
-    return tables.Library()
-
-
-def at_home(name, *protocols):
+def at_home(library, name, *protocols):
     """The runs on the home GPU that have a result of the rung, by protocol and shape."""
     found = [
         run
-        for run in library().runs
+        for run in library.runs
         if run.gpu and results.slug(run.gpu) == results.HOME
         if run.protocol in protocols and name in run.measured
     ]
     return sorted(found, key=lambda run: (run.protocol, run.shape, run.old))
 
 
-def shown(name, *protocols, kind=lambda run: True):
-    """Of those of a kind the first of each protocol and shape."""
+def shown(runs):
+    """Of such runs the first of each protocol and shape."""
     found = {}
-    for run in at_home(name, *protocols):
-        if kind(run) and not run.old and run.path.name.split(".")[0] != JUDGED:
+    for run in runs:
+        if not run.old and run.path.name.split(".")[0] != JUDGED:
             found.setdefault((run.protocol, run.shape), run)
     return list(found.values())
 
 
-def times(rung):
+def times(library, rung):
     """How fast the rung is at each shape, beside those it is compared with."""
-    runs = shown(rung.name, *results.PROTOCOLS, kind=lambda run: run.plain)
+    every = at_home(library, rung.name, *results.PROTOCOLS)
+    runs = shown(run for run in every if run.plain)
     if not runs:
-        return None
+        return []
     measure = runs[0].measure
     columns = [
         ("problem", lambda run, _: title(run.shape)),
         *(("protocol", lambda run, _: run.protocol), *rates(measure)),
-        *(reading(measure.share, "share", 1, "%", 100), reading("SM clock", "ghz", 2, "GHz")),
-        *(reading("watts", "watts", 0, "W"), reading("joules", "joules", 3, "J")),
+        *(figure(measure.share, "share"), figure("SM clock", "clock")),
+        *(figure("watts", "watts"), figure("joules", "joules", "J")),
         *([over(rung.below)] if rung.below else []),
-        ("recorded", lambda run, _: (run.date[:10], run.path.relative_to(results.ROOT).as_posix())),
+        ("recorded", lambda run, _: (run.date[:10], library.place(run))),
     ]
     gpus = ", ".join(sorted({run.gpu["name"] for run in runs}))
     caption = f"{gpus}. Medians with the 10th and 90th percentile, rung by rung in turn."
-    return table(columns, [(run, rung.name) for run in runs], 2, caption)
+    return [table(columns, [(run, rung.name) for run in runs], 2, caption)]
 
 
-def counts(rung):
+def counts(library, rung):
     """What the rung asked of the hardware, beside the rung below and cuBLAS: a list of tables."""
     made = []
-    for run in shown(rung.name, "counters"):
+    for run in shown(at_home(library, rung.name, "counters")):
         names = [name for name in (rung.below, rung.name) if name in run.measured]
-        rows = [counts_row(name, run.first(name)) for name in names]
+        counted = {name: run.first(name)["counters"] for name in names}
         if cublas := run.first(rung.name).get("cublas"):
-            rows.append(counts_row("cuBLAS", cublas))
-        made.append(Table(COUNTS_HEADER, rows, 1, counts_caption(run), len(names) - 1))
+            counted["cuBLAS"] = cublas["counters"]
+        made.append(counts_table(run, counted, len(names) - 1))
     return made
 
 
-def counts_row(name, counted):
-    """One program's counts."""
-    counters = counted["counters"]
-    return [
-        name,
-        *(
-            optional(counters.get(metric), digits, "", scale)
-            for _, metric, scale, digits in COLUMNS
-        ),
-    ]
-
-
-def counts_caption(run):
-    """Where counts are from."""
+def counts_table(run, counted, bold=-1, labels=lambda _, name: name):
+    """What ncu counted, {name: {metric: count}}."""
+    columns = tables.counts_columns(run, counted, COUNTS)
+    names = [labels(run, name) for name in counted]
     gpu, problem = run.gpu, run.problem
-    return (
+    caption = (
         f"One launch at {title(run.shape)} with cold caches. "
         f"{gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver {gpu['driver']}, ncu "
         f"{run.context.get('ncu') or 'unknown'}; {problem['inputs']} inputs, seed "
         f"{problem['seed']}; {run.date[:10]}, commit {run.commit}."
     )
+    header, *rows = zip(["program", *names], *columns)
+    return Table(header, rows, 1, caption, bold)
 
 
-def emulated(rung):
-    """What the emulator counted of the rung, beside the rung below; None if nothing is recorded."""
-    runs = reversed([run for run in library().runs if run.gpu is None])  # the first answers
+def emulated(library, rung):
+    """What the emulator counted of the rung, beside the rung below."""
+    runs = reversed([run for run in library.runs if run.gpu is None])  # the first answers
     told = {name: run for run in runs for name in run.measured}
-    run = told.get(rung.name)
-    names = [name for name in (rung.below, rung.name) if run and name in told]
-    return emulated_table({name: told[name] for name in names}) if run else None
+    names = [name for name in (rung.below, rung.name) if name in told]
+    return [emulated_table({name: told[name] for name in names})] if rung.name in told else []
 
 
 def emulated_table(runs):
@@ -213,42 +200,42 @@ def whole(number):
     return DASH if number is None else f"{number:,}" if number == int(number) else f"{number:,.2f}"
 
 
-def experiments(rung):
+def experiments(library, rung):
     """The rung beside its variants, where they ran together: a list of tables. A run in which all
     of them are in tables already has none."""
     made, seen = [], set()
-    for run in at_home(rung.name, *results.PROTOCOLS):
+    for run in at_home(library, rung.name, *results.PROTOCOLS):
         names = [name for name in run.names if results.rung_of(name) == rung.name]
         tried = {(run.protocol, run.shape, name) for name in names if name != rung.name}
-        if tried <= seen:
-            continue
-        seen |= tried
-        columns = [("program", program), ("idea", idea), *rates(run.measure), over(names[0])]
-        made.append(table(columns, [(run, name) for name in names], 2, origin(run), 0))
+        if not tried <= seen:
+            seen |= tried
+            columns = [("program", program), ("idea", idea), *rates(run.measure), over(names[0])]
+            made.append(table(columns, [(run, name) for name in names], 2, origin(run), 0))
     return made
 
 
 def resources_of(rung):
-    """What ptxas said of the rung's kernel: (a table or None, what is to be known of it)."""
+    """What ptxas said of the rung's kernels: (tables, what is to be known of it)."""
     record, rungs = resources.newest()
     kernels = rungs.get(rung.name)
     if not kernels:
-        return None, "Not recorded yet: python3 -m bench.resources records it where nvcc is."
-    header = ["kernel", "machine code", "registers per thread", "static shared memory, bytes"]
-    header += ["stack, bytes", "spill stores, loads, bytes"]
+        return [], "Not recorded yet: python3 -m bench.resources records it where nvcc is."
     rows = [
-        [
-            kernel["name"],
-            kernel["arch"],
-            str(kernel["registers"]),
-            str(kernel["static_shared_bytes"]),
-            str(kernel["stack_bytes"]),
-            f"{kernel['spill_store_bytes']}, {kernel['spill_load_bytes']}",
-        ]
+        [kernel["name"], kernel["arch"]]
+        + [", ".join(str(kernel[key]) for key in keys) for keys in RESOURCES.values()]
         for kernel in kernels
     ]
     said = f"What ptxas of CUDA {record['cuda']} said, {record['date'][:10]}."
-    return Table(header, rows, 2), said
+    return [Table(["kernel", "machine code", *RESOURCES], rows, 2)], said
+
+
+def of_rung(library, rung):
+    """What is recorded of a rung: {heading: tables}."""
+    more = {"Counted by the hardware": counts, "Counted on the emulator": emulated}
+    more["Tried beside it"] = experiments
+    found = {heading: tables_of_it(library, rung) for heading, tables_of_it in more.items()}
+    measured = {"Measured": times(library, rung)}
+    return measured | {heading: tables for heading, tables in found.items() if tables}
 
 
 # --- a file -----------------------------------------------------------------------------------
@@ -268,12 +255,13 @@ def times_table(runs):
 
 def counters_table(run):
     """All programs of a run under ncu."""
-    rows = [counts_row(program(run, name), run.first(name)) for name in run.measured]
-    return Table(COUNTS_HEADER, rows, 1, counts_caption(run))
+    counted = {name: run.first(name)["counters"] for name in run.measured}
+    return counts_table(run, counted, labels=program)
 
 
 def parts_table(run):
     """A rung's parts, each of which ran alone."""
+    optional = tables.optional
     rows = [
         [name, part.what, optional(part.watts, 0, "W"), optional(part.joules, 3, "J")]
         + [optional(part.ghz, 2, "GHz")]

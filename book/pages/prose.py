@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
@@ -49,11 +50,10 @@ class Prose:
 
 
 class Renderer:
-    """Markdown to HTML. `resolve(link)` gives the link in the book, `picture(source)` the
-    picture's; `find(text)` the link for a file that is named in code, or None."""
+    """Markdown to HTML, with the links of a site: of the file `source`, for the page at `here`."""
 
-    def __init__(self, resolve, picture, find):
-        self.resolve, self.source_of_picture, self.find = resolve, picture, find
+    def __init__(self, site, here, source):
+        self.site, self.at = site, (here, source)
         self.markdown = MarkdownIt("commonmark", {"html": True, "highlight": self.fence})
         self.markdown.enable(["table", "strikethrough"])
         rules = {
@@ -80,7 +80,7 @@ class Renderer:
         """Code; if it names a file of the tree, a link to it."""
         code = f"<code>{html.escape(token.content, quote=False)}</code>"
         inside = sum(one.nesting for one in before if one.type.startswith("link_"))
-        link = None if inside else self.find(token.content)
+        link = None if inside else self.site.named(self.at[0], token.content)
         return f'<a href="{html.escape(link)}">{code}</a>' if link else code
 
     def in_html(self, text):
@@ -94,7 +94,7 @@ class Renderer:
 
     def picture(self, source, words):
         """A picture, which opens alone and large: on a phone it is small."""
-        there, words = html.escape(self.source_of_picture(source)), html.escape(words)
+        there, words = html.escape(self.site.picture(*self.at, source)), html.escape(words)
         return f'<a class="picture" href="{there}"><img src="{there}" alt="{words}"></a>'
 
     def render(self, text):
@@ -102,20 +102,24 @@ class Renderer:
         them: a line that begins with one would be HTML to it."""
         text = CODE_OR_COMMENT.sub(lambda match: "" if match["comment"] else match[0], text)
         tokens = self.markdown.parse(RESULT.sub(r"\1\\\n", text))
-        prose, used, kept = Prose(), {}, list(tokens)
-        for index, token in enumerate(tokens):
+        prose, used, kept = Prose(), Counter(), list(tokens)
+        for opening, token in zip(tokens, tokens[1:]):
             for child in token.children or ():
                 if child.type == "link_open":
-                    child.attrSet("href", self.resolve(child.attrs["href"]))
-            if token.type == "inline" and tokens[index - 1].type == "paragraph_open":
+                    child.attrSet("href", self.site.link(*self.at, child.attrs["href"]))
+            if opening.type == "paragraph_open":
                 prose.lead = prose.lead or text_of(token)
-            if token.type == "inline" and tokens[index - 1].type == "heading_open":
-                name = self.anchor(tokens[index - 1], token, used)
-                if token.level == 1 and tokens[index - 1].tag == "h1" and not prose.title:
+            if opening.type == "heading_open":
+                name = slug(text_of(token))
+                used[name] += 1
+                name = f"{name}-{used[name] - 1}" if used[name] > 1 else name
+                opening.attrSet("id", name)
+                if opening.tag == "h1" and opening.level == 0 and not prose.title:
                     prose.title, prose.title_id = text_of(token), name
                     prose.title_html = self.html_of([token])
-                    del kept[index - 1 : index + 2]
-                elif tokens[index - 1].tag == "h2":
+                    at = kept.index(opening)
+                    del kept[at : at + 3]
+                elif opening.tag == "h2":
                     prose.headings.append((name, text_of(token)))
         prose.html = self.html_of(kept)
         return prose
@@ -123,16 +127,6 @@ class Renderer:
     def html_of(self, tokens):
         """Tokens as HTML."""
         return self.markdown.renderer.render(tokens, self.markdown.options, {})
-
-    @staticmethod
-    def anchor(opening, inline, used):
-        """Gives a heading its anchor."""
-        name = slug(text_of(inline))
-        count = used.get(name, 0)
-        used[name] = count + 1
-        name = f"{name}-{count}" if count else name
-        opening.attrSet("id", name)
-        return name
 
 
 def paragraphs(lines):

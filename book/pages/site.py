@@ -44,7 +44,6 @@ FOLDERS = {  # that have a page of the book's own
     "notes/ideas": "ideas/index.html",
     RESULTS: "results/index.html",
 }
-TOO_LONG = 100_000  # characters of a source that is shown without colours
 LINE_ANCHOR = re.compile(r"L[0-9]+")
 EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 INCLUDE = re.compile(r'#include "([^"]+)"')
@@ -64,6 +63,11 @@ class Page:
     words: dict = field(default_factory=dict)
 
 
+def beside(path, link):
+    """Where a link of a file in the tree leads."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
+
+
 def relative(here, there):
     """A link from one place in the book to another."""
     return quote(posixpath.relpath(there, posixpath.dirname(here) or "."))
@@ -75,6 +79,7 @@ class Site:
     def __init__(self, root):
         self.root = Path(root)
         self.rungs = rungs.find(self.root / "steps")
+        self.library = tables.Library(self.root / RESULTS)
         self.pages = {}  # place in the book: Page
         self.copies = {}  # place in the book: place in the tree
         # {place in the book: the place in the tree that it is made from}
@@ -117,7 +122,7 @@ class Site:
         """A file's text."""
         return (self.root / path).read_text(encoding="utf-8")
 
-    def files(self, folder, pattern):
+    def found(self, folder, pattern):
         """The files in a folder that match, in order; none if there is no such folder."""
         found = [path for path in (self.root / folder).glob(pattern) if path.is_file()]
         return sorted(path.relative_to(self.root).as_posix() for path in found)
@@ -140,7 +145,7 @@ class Site:
         path, _, anchor = link.partition("#")
         if EXTERNAL.match(link) or not path:
             return link
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(path)))
+        path = beside(source, unquote(path))
         place = self.ask_for(path)
         if place is None:
             self.wrong.append(f"{source}: links to {link}: there is no {path}")
@@ -152,7 +157,7 @@ class Site:
 
     def picture(self, here, source, link):
         """A picture's; the SVG where there is one, which is sharp at every size."""
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(link)))
+        path = beside(source, unquote(link))
         sharp = str(PurePosixPath(path).with_suffix(".svg"))
         path = sharp if self.is_file(sharp) else path
         if EXTERNAL.match(link) or not self.is_file(path) or not path.endswith(PICTURES):
@@ -168,12 +173,7 @@ class Site:
 
     def prose(self, here, source, text=None):
         """The Markdown file `source`, or some of its text, for the page at `here`."""
-        renderer = Renderer(
-            lambda link: self.link(here, source, link),
-            lambda link: self.picture(here, source, link),
-            lambda code: self.named(here, code),
-        )
-        return renderer.render(self.read(source) if text is None else text)
+        return Renderer(self, here, source).render(self.read(source) if text is None else text)
 
     # --- pages --------------------------------------------------------------------------------
 
@@ -194,16 +194,16 @@ class Site:
 
     def page_of(self, path, place):
         """The page, or the copy, of a place in the tree."""
-        own = {"index.html": self.start, "ideas/index.html": self.ideas}
-        own["results/index.html"] = self.results
+        own = {"index.html": self.start, "results/index.html": self.results}
         folder, name = posixpath.dirname(place), PurePosixPath(place).stem
         if place in own:
             own[place](place)
+        elif place == "ideas/index.html":
+            self.add(place, "ideas.html", "Ideas", places=self.idea_places())
         elif folder == "rungs" and name in self.rungs:
             self.rung(self.rungs[name], place)
         elif place == "notes/index.html" or path.endswith(".md"):
-            path = "notes/README.md" if place == "notes/index.html" else path
-            prose = self.prose(place, path)
+            prose = self.prose(place, "notes/README.md" if place == "notes/index.html" else path)
             self.add(place, "prose.html", prose.title or path, prose=prose, idea=folder == "ideas")
         elif (self.root / path).is_dir():
             self.folder(path, place)
@@ -233,10 +233,7 @@ class Site:
 
     def linked(self, path, place, text):
         """A file's lines as HTML, each with a link where it includes a file of the tree."""
-        if len(text) > TOO_LONG:
-            lines = [html.escape(line, quote=False) for line in text.splitlines()]
-        else:
-            lines = [highlight.line_html(line) for line in highlight.file_lines(path, text)]
+        lines = [highlight.line_html(line) for line in highlight.file_lines(path, text)]
         for number, line in enumerate(text.splitlines()):
             match = INCLUDE.match(line)
             header = match and self.header(path, match[1])
@@ -248,10 +245,8 @@ class Site:
 
     def header(self, path, name):
         """Where an included file is in the tree, or None."""
-        beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-        return next(
-            filter(self.is_file, (f"common/{name}", f"emulator/include/{name}", beside)), None
-        )
+        places = (f"common/{name}", f"emulator/include/{name}", beside(path, name))
+        return next(filter(self.is_file, places), None)
 
     def folder(self, path, place):
         """A list of what is in a folder, folders first."""
@@ -266,27 +261,25 @@ class Site:
         """A rung's page."""
         path, note = f"steps/{rung.path.name}", f"notes/rungs/{rung.name}.md"
         text = self.read(path)
-        below = self.rungs[rung.below].path.name if rung.below else None
-        table, said = measured.resources_of(rung)
+        files = [
+            (f"steps/{one.path.name}", one) for one in (self.rungs.get(rung.below), rung) if one
+        ]
+        diff = [(path, self.read(path)) for path, _ in files]
+        found, said = measured.resources_of(rung)
         prose = self.prose(place, note) if self.is_file(note) else None
         self.add(
             place,
             "rung.html",
-            prose.title if prose and prose.title else f"{rung.name}: {rung.idea}",
+            prose.title if prose else f"{rung.name}: {rung.idea}",
             rung=rung,
             path=path,
             track=TRACKS[rung.name[0]],
             header=opening_of(text),
             prose=prose,
             ring=ring.moving(rung.name, text),
-            diff=highlight.Diff(*((one, self.read(one)) for one in (f"steps/{below}", path)))
-            if below
-            else None,
-            times=measured.times(rung),
-            counts=measured.counts(rung),
-            emulated=measured.emulated(rung),
-            experiments=measured.experiments(rung),
-            resources=table,
+            diff=highlight.Diff(*diff) if rung.below else None,
+            measured=measured.of_rung(self.library, rung),
+            resources=found,
             resources_said=said,
             lines=self.linked(path, place, text),
         )
@@ -301,16 +294,16 @@ class Site:
         self.ask_for("README.md")
         for rung in self.rungs.values():
             self.ask_for(f"steps/{rung.path.name}")
-        notes = sorted(self.files("notes", "[!R]*.md"), key=lambda path: path not in READ_FIRST)
+        notes = sorted(self.found("notes", "[!R]*.md"), key=lambda path: path not in READ_FIRST)
         notes = [self.ask_for(path) for path in notes]
         lists = [("Ideas", self.idea_places()), ("Notes", notes)]
         self.add(here, "start.html", prose.title, prose=prose, tables=made, lists=lists)
 
     def track_text(self, letter):
         """The Markdown of a track's results, as the README has it, and of its pictures."""
-        text = tables.track(measured.library(), letter, steps=self.root / "steps")
+        text = tables.track(self.library, letter, steps=self.root / "steps")
         said, shown = {}, ""  # by the pages that show it
-        for path in self.files("notes", "*.md"):
+        for path in self.found("notes", "*.md"):
             said.update(PICTURE.findall(self.read(path)))
         for name in PICTURES_OF[letter]:
             if name in said and self.is_file(f"plots/{name}.svg"):
@@ -319,16 +312,12 @@ class Site:
 
     def idea_places(self):
         """The pages that are about an idea."""
-        return [self.ask_for(path) for path in self.files("notes/ideas", "*.md")]
-
-    def ideas(self, here):
-        """The list of ideas."""
-        self.add(here, "ideas.html", "Ideas", places=self.idea_places())
+        return [self.ask_for(path) for path in self.found("notes/ideas", "*.md")]
 
     def results(self, here):
         """What is recorded: a list, and a page for each file."""
         entries = []
-        for path in self.files(RESULTS, "**/*"):
+        for path in self.found(RESULTS, "**/*"):
             if not path.endswith(RECORDED):
                 continue
             runs = results.load(self.root / path) if ROWS.fullmatch(path) else []
@@ -340,9 +329,10 @@ class Site:
 
     # --- files --------------------------------------------------------------------------------
 
-    def written(self):
+    def files(self):
         """Every file of the book: a map from its place to its bytes."""
-        here = self.root / "book"
+        self.make()
+        here = Path(__file__).parents[1]
         templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(here / "templates"),
             autoescape=True,
@@ -352,23 +342,32 @@ class Site:
         )
         templates.globals.update(tracks=TRACKS, rungs=self.rungs.values(), pages=self.pages)
         templates.globals["script"] = lambda name: (here / name).read_text(encoding="utf-8")
-        turns = [[f"rungs/{name}.html" for name in self.rungs], self.idea_places()]
         made = {STYLE: (here / STYLE).read_bytes()}
         made.update((place, (self.root / path).read_bytes()) for place, path in self.copies.items())
         texts = {}
         for place, page in self.pages.items():
+            previous, following = self.neighbours(place)
             texts[place] = templates.get_template(page.template).render(
                 page=page,
                 to=lambda there, here=place: relative(here, there),
                 at=lambda path, here=place: self.link_if(here, path),
                 mentions=self.mentions(place),
-                **{"prose": None, "idea": False, **page.words},
-                **neighbours(turns, place),
+                previous=previous,
+                next=following,
+                **page.words,
             )
         searched = [(page, texts[place]) for place, page in self.pages.items() if place != SEARCH]
         texts[INDEX] = search.index_of(searched)
         made.update((place, text.encode("utf-8")) for place, text in texts.items())
         return dict(sorted(made.items()))
+
+    def neighbours(self, place):
+        """The pages before and after the one there, None of one that does not follow another."""
+        for places in ([f"rungs/{name}.html" for name in self.rungs], self.idea_places()):
+            around = [None, *places, None]
+            if place in places:
+                return around[places.index(place)], around[places.index(place) + 2]
+        return None, None
 
     def link_if(self, here, path):
         """A link to a place in the tree whose page is there, or ''."""
@@ -379,15 +378,6 @@ class Site:
         """The pages that link to this one, without lists of everything."""
         lists = ("index.html", "readme.html", "ideas/index.html", "notes/index.html")
         return sorted(self.links.get(place, set()) - {place, *lists})
-
-
-def neighbours(turns, place):
-    """The pages before and after the one there, if it is one of those that follow each other."""
-    for places in turns:
-        if place in places:
-            at = places.index(place)
-            return {"previous": ([None, *places])[at], "next": ([*places, None])[at + 1]}
-    return {"previous": None, "next": None}
 
 
 def opening_of(text):

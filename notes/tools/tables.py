@@ -56,6 +56,10 @@ class Library:
 
         return next(filter(fits, self.runs), None)
 
+    def place(self, run):
+        """Where the file of a run is in the tree."""
+        return f"bench/results/{run.path.relative_to(self.folder).as_posix()}"
+
     def use(self, run):
         """The run, which from now on is one of those used."""
         self.used |= {id(run): run} if run else {}
@@ -215,6 +219,17 @@ def cell(run, name, figure, *form):
     kind, _, read, _ = figure_of(figure)
     value = run and read(run, name)
     return write_as("1" if value == 1 and name in CONTENDERS else value, kind, *form)
+
+
+def counts_columns(run, counts, columns):
+    """Columns of what ncu counted in such a run, {name: {metric: count}}: (head, figure, unit)."""
+    apart = results.Run(run.context, rows={n: [{"counters": c}] for n, c in counts.items()})
+    made = []
+    for head, name, unit in columns:
+        figure = figure_of(name)
+        values = [figure.read(apart, one) for one in counts]
+        made.append([head, *texts(values, figure.kind, unit, ".2")])
+    return made
 
 
 def label(runs, name):
@@ -510,12 +525,9 @@ def energy(library, what, rung):
     if what not in ("parts", "counts") or run is None:
         raise ValueError("write energy parts or counts, and a rung that was measured in parts")
     if what == "counts":
-        counts, columns = budget.counts_of(run), []
-        apart = results.Run(run.context, rows={n: [{"counters": c}] for n, c in counts.items()})
-        for figure in map(figure_of, ("l2_bytes", "sm_bytes", "dram_read_bytes")):
-            values = [figure.read(apart, name) for name in counts]
-            columns.append([f"{figure.head}, GB", *texts(values, "bytes", "GB", ".2")])
-        return markdown([["part", *counts], *columns], 1)
+        counts, names = budget.counts_of(run), ("l2_bytes", "sm_bytes", "dram_read_bytes")
+        heads = [(f"{figure_of(name).head}, GB", name, "GB") for name in names]
+        return markdown([["part", *counts], *counts_columns(run, counts, heads)], 1)
     rows = [["part", "what it is", "watts", "joules", "clock, GHz", "tensor-core share, %"]]
     for name, part in budget.parts_of(run).items():
         joules = None if name == budget.IDLE else part.joules

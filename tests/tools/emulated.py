@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools import ROOT
 
-from planted.plant import KINDS, SEVERAL_TILES, source_of  # noqa: F401 (found here)
+from planted.plant import KINDS
 
 FIXED_POLICIES = ("eager", "lazy")
 NOTHING = ""  # what a run finds that ends well
