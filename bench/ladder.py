@@ -40,7 +40,6 @@ BOTH = results.PROTOCOLS[:2]  # what --protocol both requests
 WIDE = 1.01  # a ratio's 90th percentile over its 10th, above which its spread is called wide
 # What a process takes, about: a round by the sustained protocol is seconds long.
 SECONDS = {"burst": 1.3, "call": 1.2, "sustained": 9}
-SECONDS_EMULATED = 10  # and under a profiler
 ALONE = "cuBLASLt does not take this shape: there is nothing to compare it with"
 
 
@@ -161,14 +160,15 @@ def make_plan(tasks, passes):
 
 
 def in_short(options, tasks, plan):
-    """What will run, and about how long that takes."""
+    """What will run, and about how long that takes, if it is timed: how long the emulator takes
+    depends on the shape, and is known once the first program has ended."""
     programs = len({name for task in tasks for name, _ in task.programs})
     titles = ", ".join(dict.fromkeys(task.title for task in tasks))
     ladders = textwrap.shorten(titles, 80, placeholder=" ...")
     on = "the emulator" if options.emulate else "the GPU"
-    seconds = sum(SECONDS.get(entry.task.protocol, SECONDS_EMULATED) for entry in plan)
-    time = run.clock(seconds / options.jobs)
-    return f"{programs} programs on {on} ({ladders}): {len(plan)} processes, about {time}"
+    seconds = sum(SECONDS.get(entry.task.protocol, 0) for entry in plan)
+    time = f", about {run.clock(seconds / options.jobs)}" if seconds else ""
+    return f"{programs} programs on {on} ({ladders}): {len(plan)} processes{time}"
 
 
 # --- the runs -----------------------------------------------------------------------------------

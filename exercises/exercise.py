@@ -18,6 +18,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from exercises import run as run_program
 from exercises.table import EXERCISES, Fill, Find, Predict
 from planted.plant import Pair, read_bugs
 
@@ -318,4 +319,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -11,6 +11,8 @@ import re
 import sys
 from pathlib import Path
 
+from exercises import run
+
 STEPS = Path(__file__).resolve().parents[1] / "steps"
 HEADER = """// {name}, from {origin}: (the idea, in a few words).
 //
@@ -63,4 +65,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -9,10 +9,19 @@ KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(ST
 SOURCE = $(firstword $(filter %.cpp %.cu,$^))
 $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags
 	$(call run,c++ $(SOURCE)$(if $(findstring /trace/,$@), (traced)),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
-	    -x c++ -c $(SOURCE) -o $@)
+	    -x c++ -c $(SOURCE) -o $@ || make/twins.sh $(SOURCE) $@.d)
 
 # The emulator observes a program's loads and stores: it finds races, counts bank conflicts and bytes,
 # and checks addresses.
 # -no-pie: fixed addresses, so that addr2line finds the lines of a report's addresses.
 $(KERNELS) $(RUNG_PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -no-pie -o $@ $(filter %.o,$^) $(filter %.a,$^) -lm)
+
+# What is not in git is someone's own: there a warning is no error, not even under STRICT=1.
+OWN := $(if $(WERROR),$(foreach s,$(shell git ls-files -o --exclude-standard $(STEPS) 2>/dev/null),$(call rung_name,$s)))
+$(OWN:%=$(BUILD)/emulated/%.o) $(EXERCISED:%=%.o): KERNEL_FLAGS += -Wno-error
+$(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :=
+
+-include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulated \
+    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
+    $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))

@@ -12,6 +12,8 @@ STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BU
 # v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
 # a tile's end takes no longer in ping-pong. The changed model must fail the test.
 CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/quick-turns
+.PHONY: choices
+choices: $(CHOICES)
 QUICK_TURNS := /double end =/s| \* kernel\.turns||
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags

@@ -9,20 +9,36 @@ NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
 CUDA_ROOT := $(or $(patsubst %/bin/nvcc,%,$(filter %/bin/nvcc,$(realpath $(NVCC)))),$(CUDA_HOME))
 CUDA_LIB := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/lib) $(CUDA_ROOT)/lib64)
 
-# $(call need,TOOL) is where a tool of the toolkit is; without it make stops with one line.
-need = $(or $(shell PATH="$$PATH:$(CUDA_ROOT)/bin:$(CUDA_ROOT)/compute-sanitizer" command -v $(1)),$(call missing,$(1)))
+# What a verb needs, as its order-only prerequisites: need-nvcc is there, or ends make with one line.
+.PHONY: need-nvcc need-gpu need-gxx need-python need-machine need-cuobjdump need-compute-sanitizer
+need-nvcc: ; $(need_nvcc)
+need-gpu: ; $(need_gpu)
+need-gxx: ; $(need_gcc)$(need_gxx)
+need-python: ; $(need_python)
+need-machine: ; $(if $(EMULATED),$(need_gcc)$(need_gxx),$(need_nvcc)$(need_gpu))
+need-cuobjdump need-compute-sanitizer: need-%: ; $(if $(call tool,$*),,$(call missing,$*))
+# Where a tool of the toolkit is.
+tool = $(shell PATH="$$PATH:$(CUDA_ROOT)/bin:$(CUDA_ROOT)/compute-sanitizer" command -v $(1))
 missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): install the CUDA Toolkit \
     12.8 or later (https://developer.nvidia.com/cuda-downloads), or say where it is with CUDA_HOME=)
 need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
 need_gpu = $(if $(GPU_DEVICES),,$(error no GPU was found (/dev/nvidia0, /dev/dxg), and this verb needs one; \
     step, trace and ladder run on a CPU with EMULATE=1))
-need_python = $(if $(shell command -v $(PYTHON)),,$(error $(PYTHON) was not found: install Python 3.9 \
-    or later, or name it with PYTHON=))
+PYTHON_IS := import sys; print("new" if sys.version_info >= (3, 9) else sys.version.split()[0])
+python_is = $(shell $(PYTHON) -c '$(PYTHON_IS)' 2>/dev/null)
+need_python = $(if $(filter new,$(python_is)),,$(error $(PYTHON) $(or $(python_is:%=is Python %),was not found): \
+    install Python 3.9 or later, or name it with PYTHON=))
 need_gcc = $(if $(shell command -v $(CC)),,$(error $(CC) was not found: install gcc, or name it with CC=))
 # clang++ does not know this option, nor flags that the emulator depends on.
 GXX_VERSION = $(firstword $(subst ., ,$(shell $(CXX) -dumpfullversion 2>/dev/null)))
 need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is not g++ 12 or \
     later, which the emulator needs: install g++, or name it with CXX=))
+
+# The machine that `step`, `trace` and `ladder` run on. /dev/dxg is the GPU under WSL, Linux on Windows.
+GPU_DEVICES := $(wildcard /dev/nvidia[0-9]* /dev/dxg)
+EMULATE ?= $(if $(and $(NVCC),$(GPU_DEVICES)),0,1)
+$(if $(filter 0 1,$(EMULATE)),,$(error EMULATE=$(EMULATE): it is 1 for the emulator or 0 for a GPU))
+EMULATED := $(filter 1,$(EMULATE))
 
 # wgmma runs only on sm_90a. The t track runs on all GPUs with TMA, from sm_90 on; the a track and the
 # harness on all from sm_80 on. What is listed here gets SASS; other GPUs translate the PTX.
@@ -38,8 +54,9 @@ KIND = $(if $(filter a%,$(1)),AMPERE,$(if $(filter t%,$(1)),TMA))
 arch_of = $(if $(KIND),$($(KIND)$(if $(findstring -,$(1)),_VARIANT)),$(HOPPER))
 INCLUDE := -Icommon -Iemulator/include -isystem $(CUDA_ROOT)/include
 CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic
-NVCC_WARN := -Xcompiler -Wall,-Wextra,$(RUNG_WARN) $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
-NVCCFLAGS := -std=c++20 -O3 -lineinfo $(NVCC_WARN) -Icommon
+NVCC_WERROR := $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
+NVCC_WARN = -Xcompiler -Wall,-Wextra,$(RUNG_WARN) $(NVCC_WERROR)
+NVCCFLAGS = -std=c++20 -O3 -lineinfo $(NVCC_WARN) -Icommon
 PTXAS := -Xptxas -v,-warn-spills
 # tests/test_nvcc.py reads the machine code in the object.
 READABLE := --no-compress
@@ -59,44 +76,40 @@ cc = $(call run,cc $(if $(findstring $(SANITIZE),$(1)),-fsanitize )$<,$(CC) $(CF
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 quietly_parallel = --no-print-directory $(if $(V),,-s) $(parallel)
 
-# $(call build,TARGETS) builds them, silently if there is nothing to do. A terminal shows the progress
-# in one line, a log what is built.
-define build
-	+@if [ -t 1 ] && [ -z '$(V)$(findstring n,$(firstword -$(MAKEFLAGS)))' ]; then \
-	    all=$$($(MAKE) -n $(1) 2>/dev/null | grep -cE "^(mkdir.*; )?echo '"); set -o pipefail; \
-	    $(MAKE) $(quietly_parallel) $(1) | { n=0; while IFS= read -r line; do \
-	        printf '\r\033[K%d/%d %s ' $$((n += 1)) $$all "$$line"; \
-	    done; [ $$n -eq 0 ] || printf '\r\033[K'; }; \
-	else \
-	    $(MAKE) $(quietly_parallel) $(1); \
-	fi
-endef
+# $(call build,TARGETS) builds them, in parallel.
+build = +@V='$(V)' make/build.sh '$(MAKE)' '$(quietly_parallel)' $(1)
 
-# A spill, an array in local memory (a stack frame) or ptxas' C75xx (wgmma serialised, setmaxnreg
-# ignored) make a rung slow or wrong in a way that nothing else shows: the build fails.
+# $(call nvcc,SAYS,COMMAND) makes the object $@, or no file and an error: warnings are errors under
+# STRICT=1.
 REFUSED := C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)
-# $(call nvcc,SAYS,COMMAND) makes the file $@, or no file and an error. The log is beside it; warnings
-# are shown, and are errors under STRICT=1.
 define nvcc
 $(need_nvcc)@mkdir -p $(@D); echo 'nvcc $(1)'
-$(Q)log=$(@:.o=).ptxas.log; rm -f $@; \
-if ! ($(2)) >$$log 2>&1; then \
-    cat $$log >&2; rm -f $@; exit 1; \
-elif grep -E '$(REFUSED)$(WERROR:%=|warning)' $$log >&2; then \
-    echo '$<: rejected: see the lines above (the full log is '$$log')' >&2; rm -f $@; exit 1; \
-elif grep -q warning $$log; then \
-    sed -E '/^ptxas info|bytes stack frame/d' $$log >&2; \
-fi
+$(Q)make/nvcc.sh $@ $< '$(REFUSED)$(if $(NVCC_WERROR),|warning)' $(call quoted,$(2))
 endef
 
-# Python's packages. Two tests, each with its own make, may need them at the same time.
-ALONE := $(if $(shell command -v flock),flock $(BUILD)/venv.lock)
-$(BUILD)/venv/%.stamp: %/requirements.txt
-	@mkdir -p $(BUILD); echo 'pip install -r $<'
-	$(Q)$(ALONE) sh -c '[ -x $(@D)/bin/python ] || $(PYTHON) -m venv $(@D)' || { rm -rf $(@D); \
-	    echo 'no virtual environment could be made: install python3-venv' >&2; exit 1; }
-	$(Q)$(ALONE) $(@D)/bin/pip install -q --disable-pip-version-check --require-hashes \
-	    --retries 1 --timeout 10 -r $< >$(@:.stamp=.log) 2>&1 || { \
-	    echo 'the packages of $< could not be installed: this needs the network, or an index that' \
-	    'PIP_INDEX_URL names (the output of pip is in $(@:.stamp=.log))' >&2; exit 1; }
-	$(Q)touch $@
+# Python's packages.
+$(BUILD)/venv/%.stamp: %/requirements.txt | need-python
+	@echo 'pip install -r $<'
+	$(Q)make/venv.sh $(PYTHON) $< $@
+
+# What the verbs run.
+PROGRAM = $(BUILD)/$(if $(EMULATED),emulated,steps)/$(RUNG)
+TRACED = $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
+BUILT = $(call option,build,$(filter-out build,$(BUILD)))
+LADDER = $(PYTHON) -m bench.ladder $(if $(EMULATED),--emulate) $(call option,track,$(TRACK)) \
+    $(call option,sizes,$(SIZES)) $(call option,protocol,$(PROTOCOL)) $(BUILT) $(ARGS)
+# Of the ladder's options, before anything is built.
+misuse = $(call fail,$(shell said=$$($(LADDER) --validate 2>&1) || tail -n 1 <<<"$$said"))
+fail = $(if $(1),$(error $(1)))
+# What `record` does: a list needs nothing, and counts need no GPU.
+LISTED := $(findstring --list,$(ARGS))
+COUNTED := $(filter counts,$(subst =, ,$(ARGS)))
+RECORD_NEEDS := $(if $(LISTED),,need-gxx $(if $(COUNTED),,need-nvcc need-gpu))
+# Of a test's name, or of tests by pytest's names.
+WORDS = $(if $(ARGS),$(if $(findstring ::,$(ARGS)),$(ARGS),--words=$(call quoted,$(ARGS))))
+# Pictures of memory layouts are drawn from the code, not from records: only if no results are named.
+PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
+IDEAS := $(if $(RESULTS)$(findstring --results,$(ARGS)),,ideas)
+# make runs a recipe that names $(MAKE) under -n, too.
+SELF = $(MAKE)
+DRY := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))

@@ -26,7 +26,7 @@ COPIES = BUILD / "planted"
 PROGRAMS = COPIES / "programs"  # their sources, of several copies each
 SAID = COPIES / "said"  # a file for each copy that ran
 KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")  # of reports
-SEVERAL_TILES = "several tiles per CTA"  # the shape at which bugs are tried, if they name none
+SEVERAL_TILES = "several tiles per CTA"  # the shape at which recorded reports come
 
 # Calls that order something. What a rung of tomorrow calls is in here as far as one can foresee.
 SYNCHRONISES = re.compile(
@@ -81,23 +81,13 @@ class Bug:
     harmless: bool
     wrong: str = ""  # for a harmless one: why it is
     kinds: list[str] = field(default_factory=list)
-    some_seeds: bool = False  # are enough to find it
-    not_by_default: str = ""  # why the default run does not find it
-    edge: str = SEVERAL_TILES  # the shape that it runs at
     card: str = ""  # the compute capability that it runs on; empty: the emulator's own
     section: str = ""  # of bugs.txt
     changes: dict[str, list[Hunk]] = field(default_factory=dict)  # by rung
 
 
 # The fields that a line of bugs.txt sets, by its first words.
-FLAGS = {"by some seeds": "some_seeds"}
-TEXTS = {
-    "wrong": "wrong",
-    "because": "wrong",
-    "not by default": "not_by_default",
-    "at": "edge",
-    "on": "card",
-}
+TEXTS = {"wrong": "wrong", "because": "wrong", "on": "card"}
 
 
 def parse(text: str) -> list[Bug]:
@@ -122,8 +112,6 @@ def parse(text: str) -> list[Bug]:
             bugs[-1].changes.update(dict.fromkeys(rest.split(), hunks))
         elif word == "found as" and set(rest.split()) <= set(KINDS):
             bugs[-1].kinds = rest.split()
-        elif word in FLAGS:
-            setattr(bugs[-1], FLAGS[word], True)
         elif word in TEXTS:
             setattr(bugs[-1], TEXTS[word], rest)
         else:

@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 
+// The harness' end of a program whose rung this device cannot run; none in a standalone file.
+extern "C" __attribute__((weak)) void step_cannot_run(const char *why);
+
 // Prints what failed, with the runtime's own words. Returns 0 for cudaSuccess, else 1.
 inline int launch_check(cudaError_t status, const char *doing) {
     if (status == cudaSuccess)
@@ -91,8 +94,12 @@ int allow_dynamic_smem(Kernel *kernel, size_t bytes) {
     if (max_dynamic_smem(&most))
         return 1;
     if (bytes > size_t(most)) {
-        fprintf(stderr, "a CTA needs %zu bytes of shared memory, and this GPU has %d\n", bytes,
-                most);
+        char why[128];
+        snprintf(why, sizeof(why), "a CTA needs %zu bytes of shared memory, and this GPU has %d",
+                 bytes, most);
+        if (step_cannot_run != nullptr)
+            step_cannot_run(why);
+        fprintf(stderr, "%s\n", why);
         return 1;
     }
     return launch_check(

@@ -26,6 +26,8 @@ void device_cannot_run(const step *step, const char *why) {
              low / 10, low % 10, upper, memory, why, step->name);
 }
 
+void step_cannot_run(const char *why) { end_with(STATUS_CANNOT_RUN, "cannot run here: %s", why); }
+
 void device_check(const step *step, const device_info *info) {
     char why[384];
     if (info->compute_capability < step->min_compute_capability ||

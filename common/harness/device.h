@@ -45,6 +45,9 @@ void device_open(const step *step, int index, device *device);
 /* Ends the program if this device cannot run the step. */
 void device_check(const step *step, const device_info *info);
 
+/* Called by device/launch.cuh, for what only a launch knows. Ends the program. */
+void step_cannot_run(const char *why) __attribute__((noreturn));
+
 /* Ends the program with a line that says what the step needs, `why` it cannot run here and what to
  * do instead. */
 void device_cannot_run(const step *step, const char *why) __attribute__((noreturn));

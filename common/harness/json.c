@@ -120,6 +120,9 @@ const char *json_commit(json *json, const char *path) {
 const char *json_refusal(const char *path) {
     char folder[PATH_MAX];
     struct stat status;
+    if (strcmp(path, "-") == 0) {
+        return "the report goes to stdout; name a file";
+    }
     if (stat(path, &status) == 0) {
         return S_ISDIR(status.st_mode)   ? strerror(EISDIR)
                : access(path, W_OK) != 0 ? strerror(errno)

@@ -513,6 +513,13 @@ def hazard(_library, rung, name):
     return [*lines, "", f"The emulator, by policy: {said}.", *(report if bug["report"] else [])]
 
 
+def planted(_library):
+    """The names of all planted bugs, by the sections of bugs.txt."""
+    by_section = nested((bug.section, bug.name) for bug in plant.read_bugs())
+    rows = [(section, ", ".join(names)) for section, names in by_section.items()]
+    return markdown([*zip(("what goes wrong", "planted as"), *rows)], 2)
+
+
 def agreement(library):
     """The end of what make compare said of two runs on one card."""
     text = max(library.folder.glob("*-agreement.txt")).read_text(encoding="utf-8")
@@ -541,6 +548,6 @@ BLOCKS |= {
     one.__name__: one
     for one in (
         *(picture, variants, rivals, sizes, calls, fp8, sweep),
-        *(hazard, agreement, energy, sources),
+        *(hazard, planted, agreement, energy, sources),
     )
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -48,12 +47,3 @@ def touched() -> set[str]:
         Path(name).stem.partition("_")[0] if name.startswith("steps/") else Path(name).stem
         for name in touched_files()
     }
-
-
-# What the scripts need that are not yet pytest's.
-sys.path.append(str(ROOT))
-
-from emulator.tests.tools import JOBS, case, exit_status, in_parallel, skip  # noqa: F401
-
-TESTS = ROOT / "tests"
-os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))

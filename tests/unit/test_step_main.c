@@ -48,6 +48,9 @@ static bool does(const char *wrong) { return strcmp(mistake, wrong) == 0; }
 
 static int prepare(const problem *problem, void **state) {
     const bool fp16 = subject->fp16_sums && MACHINE == ON_GPU;
+    if (does("too much shared memory")) {
+        step_cannot_run("a CTA needs too much"); /* as device/launch.cuh does */
+    }
     *state = second_opinion_open(subject, fp16 ? CONTENDER_NARROW_SUMS : CONTENDER_OTHER, problem);
     return 0;
 }

@@ -18,17 +18,5 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
 # make exercise, try, hint, solution: N= and E= choose the exercise.
-ask_exercise = $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
-TRIED = $(if $(EMULATED),,--gpu)
-exercise hint:
-	@$(call ask_exercise,$@)
-solution:
-	@$(call ask_exercise,ready) --answers
-	$(call build,$(EMULATOR) $$($(call ask_exercise,targets) --answers))
-	@$(call ask_exercise,$@)
-try:
-	@$(call ask_exercise,ready)
-	$(call build,$(EMULATOR) $$($(call ask_exercise,targets) $(TRIED)))
-	@$(call ask_exercise,$@) $(TRIED) $(call option,answer,$(ANSWER))
-new:
-	@$(PYTHON) -m exercises.new $(call quoted,$(N)) $(call quoted,$(FROM))
+TRIED = $(if $(filter solution,$@),--answers,$(if $(EMULATED),,--gpu) $(call option,answer,$(ANSWER)))
+ask_exercise = $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD) $(TRIED)
