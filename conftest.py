@@ -147,9 +147,11 @@ def verdict_of(item) -> Path | None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    """The lock that keeps what times alone."""
+    """Nothing runs beside what times, and one test at a time has the GPU and its memory."""
     STATE.mkdir(parents=True, exist_ok=True)
-    with open(STATE / "running.lock", "w") as running:
+    with open(STATE / "running.lock", "w") as running, open(STATE / "gpu.lock", "w") as gpu:
+        if item.get_closest_marker("gpu") and GPU:
+            fcntl.flock(gpu, fcntl.LOCK_EX)
         fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         yield
 

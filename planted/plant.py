@@ -317,6 +317,7 @@ PLACE = re.compile(r"^(\s*)(?:\S*/)?[\w.-]+\.cuh?:[0-9]+\s+", re.MULTILINE)
 HOST_ADDRESS = re.compile(r"0x[0-9a-f]{9,}")  # one in shared memory has at most 8 digits
 ORDER = re.compile(r"^  under the policy (\w+(?: with seed \d+)?)(?:, at (.*))?$", re.MULTILINE)
 PROBLEM = re.compile(r"^problem    m=(\d+) n=(\d+)(?: k=(\d+))?", re.MULTILINE)
+POLICY = re.compile(r"^polic(?:y|ies) +(.*)$", re.MULTILINE)  # of a wrong result
 COLUMNS = ("bug", "rung", "found as", "shape", "order")
 
 
@@ -342,6 +343,7 @@ def found_row(pair: Pair, kind: str, text: str) -> list[str]:
     order, shape = (ORDER.findall(text) or [("", "")])[-1]
     if problem := PROBLEM.search(text):
         shape = " ".join(f"--{name} {n}" for name, n in zip("mnk", problem.groups()) if n)
+        order = ", ".join(POLICY.findall(text))
     return [pair.bug.name, pair.rung, kind, shape, order]
 
 

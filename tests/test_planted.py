@@ -46,7 +46,11 @@ def test_report(program, pair):
     words = [pair.name, *trials(path, pair.name)[plant.SEVERAL_TILES], "--policy"]
     runs = {how: run(path, [*words, how], pair.bug.card) for how in FIXED_POLICIES}
     found = {how: outcome.kind for how, outcome in runs.items()}
-    row = plant.report_row(pair, found, {how: one.text for how, one in runs.items()})
+    row = plant.report_row(
+        pair,
+        found,
+        {how: one.line if one.kind == "wrong" else one.text for how, one in runs.items()},
+    )
     plant.say("reports", pair, row)
     recorded = RECORDED.get((pair.rung, pair.bug.name))
     assert row == recorded, "if it should: python3 -m planted.plant reports"

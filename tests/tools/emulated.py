@@ -58,7 +58,7 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
     if found := REPORT.search(text):
         return Outcome(found.group(1), found.group(), text[found.start() :])
     if result.returncode == 1 and (found := WRONG.search(text)):
-        return Outcome("wrong", found.group(), found.group())
+        return Outcome("wrong", found.group(), text)
     return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
 
 
