@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 
-from tools.fake_rungs import GPU, SIZE, House, bench, holds
+from tools.fake_rungs import GPU, SIZE, TIMED, House, bench, holds
 
 from bench import ladder, results
 from bench import run as running
@@ -104,10 +104,10 @@ def test_cublaslt(tmp_path):
 
 FAILURES = {
     "v02": ({"each": {"exit": 1, "err": "v02: bad\nthread 3 waits"}}, "exit status 1: v02: bad"),
-    "v03": ({"each": {"signal": signal.SIGABRT, "to": "me"}}, "SIGABRT"),
+    "v03": ({"each": {"crash": True}}, "SIGABRT"),
     "v04": ({"each": {"exit": 77, "err": "needs something else"}}, "needs something else"),
     "v05": ({"each": {"exit": 1, "out": "WRONG  1 of 4\nmore"}}, "exit status 1: WRONG  1 of 4"),
-    "v06": ({"each": {"sleep": 60}}, "not finished after 1 s"),
+    "v06": ({"each": {"sleep": 60}}, "not finished after 3 s"),
     "v07": ({"each": {"exit": 2, "err": "v07: what (--help says more)"}}, "exit status 2"),
     "v08": ({"row": {"gpu": {**GPU, "sms": 1}}}, "its gpu is not that of the first"),
     "v09": ({"row": {"commit": "def5678"}}, "its commit is not that of the first program"),
@@ -122,7 +122,7 @@ def test_failing(tmp_path):
     """Wrong, crashing, hanging and silent rungs, and those whose row is another's or none, are noted; the
     others are still measured."""
     house = House(tmp_path, v01={}, **{name: told for name, (told, _) in FAILURES.items()}, v20={})
-    said, found = house.run("--timeout", 1, status=1), house.result()
+    said, found = house.run("--timeout", 3, status=1), house.result()
     assert (found.measured, found.passes) == (["v01", "v20"], 3)
     for name, (_, why) in FAILURES.items():
         assert why in found.failed[name] and f"FAILED: {found.failed[name]}" in said
@@ -143,40 +143,27 @@ def test_not_taken(tmp_path):
 
 OTHER = {"row": {"other_processes": ["4711 python3"]}}
 NAMED = "WARNING: other processes used the GPU: 4711 python3"
-FASTER = {
-    "speeds": {"step": 0.75, "second_opinion": 0.25},
-    "row": {"names": {"second_opinion": "X"}},
-}
+FASTER = {"speeds": {"step": 0.75, "second_opinion": 0.25}}
+FASTER["row"] = {"names": {"second_opinion": "X"}}
 LAUNCHED = {"speeds": {"step": 0.8, "early": 1.0}}
-SAYS = [  # rungs, options, the exit status, what is said
-    (
-        {"t02": {}, "t03": FASTER},
-        "--track t",
-        0,
-        "GB/s (p10 to p90)|cudaMemcpyAsync|other  X|37.5 %",
-    ),
-    ({"v01": {"noise": 0.02}}, "", 0, "WARNING: the spread is wide (over 1%|v01 (2.0%)"),
-    ({"v17": LAUNCHED}, "", 0, "early launch over usual, time|0.800 (0.800 to 0.800)"),
-    ({"v01": {}}, "--protocol sustained", 0, "650 W|650 J|1.600 GHz"),
-    ({"v01": {}}, "--protocol call", 0, "37.08 µs|0.0020 s"),  # medians of three passes
-    ({"v01": OTHER}, "", 1, "in use by 4711 python3: nothing is measured; --share-gpu"),
-    ({"v01": OTHER}, "--share-gpu", 0, NAMED),
-    ({"v01": {**OTHER, "busy_from": 2}}, "", 0, NAMED),
-    ({"v01": {"each": {"exit": 77, "err": "v01: no GPU"}}, "v02": {}}, "", 77, "\nv01: no GPU\n"),
-    (
-        {"v01": {"each": {"exit": 77}}, "a02": {}},
-        "--steps 1,a2",
-        1,
-        "v01: FAILED: it printed nothing",
-    ),
-]
+NO_GPU, NOT_HERE = ({"each": {"exit": 77, "err": err}} for err in ("v01: no GPU", ""))
+MOVED = "GB/s (p10 to p90)|cudaMemcpyAsync|other  X|37.5 %"
+IN_USE = "in use by 4711 python3: nothing is measured; --share-gpu"
+SAYS = {  # rungs, options, the exit status, what is said
+    "words move": ({"t02": {}, "t03": FASTER}, "--track t", 0, MOVED),
+    "wide": ({"v01": {"noise": 0.02}}, "", 0, "WARNING: the spread is wide (over 1%|v01 (2.0%)"),
+    "early": ({"v17": LAUNCHED}, "", 0, "early launch over usual, time|0.800 (0.800 to 0.800)"),
+    "sustained": ({"v01": {}}, "--protocol sustained", 0, "650 W|650 J|1.600 GHz"),
+    "a call": ({"v01": {}}, "--protocol call", 0, "37.08 µs|0.0020 s"),  # medians of three passes
+    "another process": ({"v01": OTHER}, "", 1, IN_USE),
+    "a shared GPU": ({"v01": OTHER}, "--share-gpu", 0, NAMED),
+    "a later process": ({"v01": {**OTHER, "busy_from": 2}}, "", 0, NAMED),
+    "no GPU": ({"v01": NO_GPU, "v02": {}}, "", 77, "\nv01: no GPU\n"),
+    "two tracks": ({"v01": NOT_HERE, "a02": {}}, "--steps 1,a2", 1, "v01: FAILED: it printed no"),
+}
 
 
-NAMES = "words move|a wide spread|an early launch|sustained|a call|another process|a shared GPU"
-NAMES = f"{NAMES}|a later process|no GPU|another track".split("|")
-
-
-@pytest.mark.parametrize(("rungs", "words", "status", "said"), SAYS, ids=NAMES)
+@pytest.mark.parametrize(("rungs", "words", "status", "said"), SAYS.values(), ids=SAYS)
 def test_says(tmp_path, rungs, words, status, said):
     """What is read beside the time is shown, and what is wrong with it. Nothing is recorded beside another
     process, unless that is allowed, nor if a single track's first rung cannot run."""
@@ -186,15 +173,13 @@ def test_says(tmp_path, rungs, words, status, said):
     assert {*house.calls()} <= {*rungs} - ({"v02"} if status == 77 else set())
 
 
-@pytest.mark.parametrize(
-    ("number", "rung", "call", "passes"),
-    [
-        (signal.SIGINT, "v02", "3", [2, 1]),
-        (signal.SIGTERM, "v02", "3", [2, 1]),
-        (signal.SIGKILL, "v02", "3", [2, 1]),
-        (signal.SIGINT, "v01", "0", []),
-    ],
-)
+SIGNALS = [
+    (number, "v02", "3", [2, 1]) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+]
+SIGNALS.append((signal.SIGINT, "v01", "0", []))
+
+
+@pytest.mark.parametrize(("number", "rung", "call", "passes"), SIGNALS)
 def test_interrupted(tmp_path, number, rung, call, passes):
     """A signal keeps what is finished and ends the rung under way; before any has nothing is written."""
     # v01 v02 v02 v01 at 256; v01 v02 and then v02 signals at 512
@@ -215,7 +200,7 @@ EMULATED = "--protocol foo|--sizes all|--sizes 64,squares|--track t|--passes 2"
 @pytest.mark.parametrize("words", [*USAGE.split("|"), *(f"E {one}" for one in EMULATED.split("|"))])
 def test_bad_usage(tmp_path, words):
     """All that can be known beforehand is refused, and nothing is run; E: on the emulator."""
-    house = House(tmp_path, emulated=words[0] == "E", v01={})
+    house = House(tmp_path, usual=["--emulate"] if words[0] == "E" else TIMED, v01={})
     assert house.run(*words.removeprefix("E ").split(), status=running.BAD_USAGE)
     assert (house.calls(), house.out.exists()) == ([], False)
 
@@ -246,7 +231,7 @@ def test_places(tmp_path, monkeypatch):
 def test_emulated(tmp_path):
     """On the emulator rungs are checked, and their counts shown, at their own shapes or at those that are
     named; a failure is told in a rung's own words."""
-    house = House(tmp_path, emulated=True, v01={}, v02={"multiple": 512}, a01={}, t02={})
+    house = House(tmp_path, usual=["--emulate"], v01={}, v02={"multiple": 512}, a01={}, t02={})
     house.add("v03", each={"exit": 1, "out": "WRONG      exact: 3 of 9 differ\npolicy     lazy\n"})
     said = house.run("--policy", "lazy", status=1)
     holds(said, "5 programs on the emulator (v 256x256x256, ", "v01: verified")
@@ -254,10 +239,7 @@ def test_emulated(tmp_path):
     holds(said, "v01   idea of v01  42             1.50 MB   0.25 MB      12\n")
     holds(said, "v02 does not take this shape: m=256 is no multiple")
     holds(said, "v03   FAILED: exit status 1: WRONG      exact: 3 of 9 differ\n")
-    assert {(one.gpu, one.shape) for one in house.runs()} == {
-        (None, (256,) * 3),
-        (None, (256,) * 2),
-    }
+    assert {(one.gpu, one.shape) for one in house.runs()} == {(None, (256,) * n) for n in (2, 3)}
     assert "--inputs normal --seed 1 --policy lazy" in house.commands()[-1]
     plan = ("--emulate", "--build", tmp_path, "--dry-run", "--protocol", "burst", "--steps", "v01")
     said = bench(ladder.ladder_main, *plan)

@@ -18,13 +18,7 @@ from bench import fit, record
 from notes.tools import tables
 
 MOST_SLOWER = 0.02  # than the fastest variant's rate
-KERNEL = {
-    "v18-tall": 0,
-    "v18-wide": 1,
-    "v18-turns": 2,
-    "v18-square": 3,
-    "v18-narrow": 4,
-}  # its place
+KERNEL = {f"v18-{form}": i for i, form in enumerate(["tall", "wide", "turns", "square", "narrow"])}
 RUNS = [run for run in tables.Library().runs if {"v18", *KERNEL} <= {*run.measured}]
 TOLD = (16384, 4096, 256)  # where it matters that ends in ping-pong take longer
 

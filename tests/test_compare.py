@@ -70,10 +70,9 @@ def test_foreign(tmp_path):
     holds(said, "256x256x256 sustained is in OLD alone", "256x256 burst is in NEW alone")
 
 
-def test_recorded(tmp_path):
-    """A recorded ladder agrees with itself; a file that is missing, cut or without times is named."""
+def test_unreadable(tmp_path):
+    """A file that is missing, cut or without times is named."""
     good, bad = results.RESULTS / results.HOME / "burst.jsonl", tmp_path / "bad.jsonl"
-    assert "the two runs agree within 0.00 %" in bench(compare_main, good, good)
     holds(bench(compare_main, good, bad, status=2), str(bad), "No such file")
     counters = (results.RESULTS / results.HOME / "counters.jsonl").read_text()
     for text, why in ((good.read_text()[:99], "line 1: not a row"), (counters, "no times")):

@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from tools.fake_rungs import House, fake
+from tools.fake_rungs import House
 
 from bench import counters
 from bench.run import Failed
@@ -20,8 +20,8 @@ def house(folder, status=1, known=KNOWN, **rungs):
     """Fake rungs, and an ncu that knows some metrics, and ends so if its program fails."""
     listed = "\n".join(["Device Fake", *(f"{name}    Counter    byte" for name in known)])
     answers = {"--query-metrics": listed, "--version": "NVIDIA (R) Nsight Compute\nVersion 1.2.3"}
-    fake(folder / "ncu", answers=answers, kernels=[RUNG, CUBLAS] * 2, status=status)
-    return House(folder, counters.counters_main, ["--ncu", folder / "ncu"], **rungs)
+    ncu = {"answers": answers, "kernels": [RUNG, CUBLAS] * 2, "status": status}
+    return House(folder, counters.counters_main, (), ncu, **rungs)
 
 
 def test_counts(tmp_path):

@@ -4,36 +4,40 @@ program, and the parts themselves on the emulator."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 
 import pytest
 
-from tools import BUILD, fake_energy
+from tools import BUILD
 from tools.fake_rungs import House, fake, holds
+from tools.made_runs import AWAKE, IDLE, PACED, SECONDS, SLOPE, WHOLE, part, parts, run_of_parts
 
 from bench.energy import budget
 from bench.energy.measure import energy_main
+
+NAMES = parts()
 
 
 @pytest.mark.parametrize("rung", budget.RUNGS)
 def test_exact(rung):
     """From parts that follow the model, the numbers that they were made from come back."""
-    made, (seconds, _) = budget.make(fake_energy.run(rung=rung)), fake_energy.PARTS["whole"]
-    idle, awake = fake_energy.IDLE * seconds, fake_energy.AWAKE * seconds
-    wanted = [idle, awake - idle, *fake_energy.WHOLE.values(), 0]
+    made = budget.make(run_of_parts(rung=rung))
+    idle, awake = (watts * SECONDS for watts in (IDLE, AWAKE))
+    wanted = [idle, awake - idle, *WHOLE.values(), 0]
     assert [entry.joules for entry in made.entries] == pytest.approx(wanted, abs=1e-4)
-    assert made.slope == pytest.approx(fake_energy.SLOPE, abs=0.003)
+    assert made.slope == pytest.approx(SLOPE, abs=0.003)
     assert made.error == pytest.approx(0.001 * made.joules, abs=1e-6)
 
 
 def test_rest():
     """What only the whole takes is not attributed; no term is below 0, however the parts lie."""
-    made = budget.make(fake_energy.run(factors={"whole": 1.05}))
+    made = budget.make(run_of_parts(factors={"whole": 1.05}))
     assert sum(entry.joules for entry in made.entries) == pytest.approx(made.joules)
     assert made.entries[-1].joules > 0.005
     assert made.entries[2].low < made.entries[2].joules < made.entries[2].high
     odd = {"multiply-n40": 0.9, "multiply-n104": 0.97, "no-store": 1.03}
-    assert min(one.joules for one in budget.make(fake_energy.run(factors=odd)).entries[2:-1]) >= 0
+    assert min(one.joules for one in budget.make(run_of_parts(factors=odd)).entries[2:-1]) >= 0
 
 
 def test_unsolvable():
@@ -41,86 +45,85 @@ def test_unsolvable():
     joules scatter. A page's run is the newest of a rung with all parts, on the usual GPU."""
     for name in (*budget.fitted_of("v16"), budget.IDLE, budget.AWAKE):
         with pytest.raises(budget.Unsolvable, match=f"no budget without the parts {name}"):
-            budget.make(fake_energy.run(name))
-    one_pass = fake_energy.run("multiply-zeros")
+            budget.make(run_of_parts(name))
+    one_pass = run_of_parts("multiply-zeros")
     budget.make(one_pass)
-    del one_pass.rows["v16-parts"][len(fake_energy.PARTS) - 1 :]
+    del one_pass.rows["v16-parts"][len(NAMES) - 1 :]
     with pytest.raises(budget.Unsolvable, match="no budget of one pass"):
         budget.make(one_pass)
-    old, new, cut, other = (fake_energy.run(*without) for without in ((), (), ("waiting",), ()))
+    old, new, cut, other = (run_of_parts(*without) for without in ((), (), ("waiting",), ()))
     for number, one in enumerate((old, new, cut, other)):
         one.__dict__["date"] = f"2026-01-0{number + 1}"
     other.context = {**other.context, "gpu": {**other.gpu, "name": "NVIDIA H100"}}
-    found = budget.newest([cut, new, other, old, fake_energy.run(rung="v14")])
+    found = budget.newest([cut, new, other, old, run_of_parts(rung="v14")])
     assert found["v16"] is new and {*found} == {"v14", "v16"}
 
 
 def test_impossible():
     """A part that is faster than its multiplications, its loads or its pace allow is told."""
-    parts = budget.parts_of(fake_energy.run())
-    assert not any(budget.impossible(part, fake_energy.SMS, 1.6e-3) for part in parts.values())
-    for name, least in {"multiply": 1.3304, "multiply-half": 2.0878, "loads": 1.584}.items():
-        found = budget.impossible(parts[name]._replace(seconds=1.2e-3), fake_energy.SMS, 1.6e-3)
-        assert found == f"impossible: a launch took 1.2000 ms, not {least:.4f}"
+    made = budget.parts_of(run_of_parts())
+    assert not any(budget.impossible(one, 132, 1.6e-3) for one in made.values())
+    # SM cycles of the multiplications, by all SMs or by half of them, at the clock; 99 % of the pace
+    cycles = 2 * 8192**2 * 8200 / 4096 / 132
+    least = {"multiply": cycles / 1.58e6, "multiply-half": 2 * cycles / 1.62e6, "loads": 1.584}
+    for name, wanted in least.items():
+        found = budget.impossible(made[name]._replace(seconds=1.2e-3), 132, 1.6e-3)
+        assert found == f"impossible: a launch took 1.2000 ms, not {wanted:.4f}"
 
 
-class Parts(House):
+def house(folder, acts, rows=()):
     """A made-up program of parts, and an ncu. What it does is given by `part` or `part protocol`."""
+    ncu = {"answers": {"--version": "Version 1.2.3"}, "status": 1}
+    ncu["kernels"] = ["void <unnamed>::part_kernel<1, 2>(int)"]
+    made = House(folder, energy_main, ("--size", 8192), ncu)
+    number = {name: str(i) for i, name in enumerate(NAMES)}
+    explained = "\n".join(f"{number[name]}\t{name}\tit is {name}" for name in NAMES)
+    acts = {re.sub("^[^ ]+", lambda name: number[name[0]], key): one for key, one in acts.items()}
+    told = {"rows": [{**part(name), **dict(rows).get(name, {})} for name in NAMES]}
+    told |= {"paced": [number[name] for name in PACED], "log": str(made.log)}
+    fake(folder / "energy/parts", answers={"--explain": explained}, acts=acts, **told)
+    return made
 
-    NAMES = (*fake_energy.names(),)
 
-    def __init__(self, folder, acts, rows=()):
-        super().__init__(folder, energy_main, ["--ncu", folder / "ncu", "--size", 8192])
-        number = {name: str(i) for i, name in enumerate(self.NAMES, 1)}
-        told = {" ".join([number[key.split()[0]], *key.split()[1:]]): acts[key] for key in acts}
-        explained = "\n".join(f"{number[name]}\t{name}\tit is {name}" for name in self.NAMES)
-        made = [{**fake_energy.row(name), **dict(rows).get(name, {})} for name in self.NAMES]
-        paced = [number[name] for name in fake_energy.PACED]
-        program = {"answers": {"--explain": explained}, "log": str(self.log), "acts": told}
-        fake(folder / "energy/parts", rows=made, paced=paced, **program)
-        kernels = ["void <unnamed>::part_kernel<1, 2>(int)"]
-        fake(folder / "ncu", answers={"--version": "Version 1.2.3"}, kernels=kernels, status=1)
-
-    def lost(self):
-        """The parts without a row."""
-        (run,) = self.runs()
-        return {*self.NAMES} - {row["part"] for row in run.rows["v16-parts"]}
+def lost(house):
+    """The parts without a row."""
+    return {*NAMES} - {row["part"] for row in house.result().rows["v16-parts"]}
 
 
 def test_run(tmp_path):
     """All parts are recorded in order, pass by pass, the paced ones as long as the whole; the budget is
     printed. What ncu counts is recorded; a part that it does not count does not fail the run."""
-    house = Parts(tmp_path, {"loads-l2 none": {"exit": 1}})
-    said, parts = house.run(), house.result()
-    rows = parts.rows["v16-parts"]
+    counted, made = ["whole", "loads-l2-apart"], house(tmp_path, {"loads-l2 none": {"exit": 1}})
+    said, run = made.run(), made.result()
+    rows = run.rows["v16-parts"]
     assert (rows[0]["what"], rows[-1]["ncu"]) == ("it is whole", "Version 1.2.3")
-    assert [row["part"] for row in rows] == [*house.NAMES, *house.NAMES, "whole"]
-    holds(said, "tensor cores", "not attributed", "recorded in", "34 processes")
+    assert [row["part"] for row in rows] == [*NAMES, *NAMES, *counted]
+    holds(said, "tensor cores", "not attributed", "recorded in", "36 processes")
     holds(said, "loads-l2: not counted: ncu: exit status 1")
-    counts = budget.counts_of(parts)
-    assert {name: {*one.values()} for name, one in counts.items()} == {"whole": {1234000}}
+    counts = budget.counts_of(run)
+    assert [*counts] == counted and {*counts["whole"].values()} == {1234000}
 
 
 def test_failing(tmp_path):
     """A part that fails, hangs or is too fast is named and does not take the others along; paced ones need
     the whole. Where nothing can run, nothing is written."""
-    timed = {name: fake_energy.row(name)["timed"]["step"] for name in ("multiply", "loads")}
+    timed = {name: part(name)["timed"]["step"] for name in ("multiply", "loads")}
     del timed["loads"]["joules"]
     timed["multiply"]["seconds"] = [1e-4] * 2
     rows = {name: {"timed": {"step": one}} for name, one in timed.items()}
     acts = {"no-store": {"exit": 1, "err": "broken\n"}, "no-dram": {"sleep": 60}}
-    house = Parts(tmp_path, acts, rows)
-    said = house.run("--timeout", 1, "--passes", 1, status=1)
+    made = house(tmp_path, acts, rows)
+    said = made.run("--timeout", 1, "--passes", 1, status=1)
     holds(said, "broken", "after 1 s", "multiply: FAILED: impossible", "cannot be read")
-    assert house.lost() == {"no-store", "no-dram", "multiply", "loads"}
-    house = Parts(tmp_path, {"whole": {"exit": 1}})
-    holds(house.run("--passes", 1, status=1), "no budget without the parts ")
-    assert house.lost() == {"whole", *fake_energy.PACED}
-    house = Parts(tmp_path, {"whole": {"exit": 77}})
+    assert lost(made) == {"no-store", "no-dram", "multiply", "loads"}
+    made = house(tmp_path, {"whole": {"exit": 1}})
+    holds(made.run("--passes", 1, status=1), "no budget without the parts ")
+    assert lost(made) == {"whole", *PACED}
+    made = house(tmp_path, {"whole": {"exit": 77}})
     for words in ("--steps nonsense", "--build /nowhere", "--ncu /nowhere"):
-        house.run(*words.split(), status=2)
-    house.run("--steps", "whole,idle", status=77)
-    assert not house.out.exists()
+        made.run(*words.split(), status=2)
+    made.run("--steps", "whole,idle", status=77)
+    assert not made.out.exists()
 
 
 @pytest.mark.needs("tests/energy/parts")

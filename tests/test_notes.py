@@ -123,25 +123,6 @@ def test_written(value, kind, form, text):
     assert figures.write_as(value, kind, *form.split()) == text
 
 
-def test_recorded():
-    """Figures worked out here from the rows themselves."""
-    run = LIBRARY.choose(["v06", "v07"])
-    rate, lower = (run.rate(name).mid for name in ("v07", "v06"))
-    counters = LIBRARY.choose(["v07"], protocol="counters", kind=lambda run: True)
-    sectors = counters.first("v07")["counters"]["lts__t_sectors_srcunit_tex.sum"]
-    cycles = 2 * 8192**3 / (rate * 1e12) * run.reading("v07", "ghz") * 1e3
-    for expression, wanted in {
-        "v07 tflops": f"{rate:.0f} TFLOPS",
-        "v07 ratio": f"{run.ratio('v07', 'cublas').mid:.3f}",
-        "v07 share": f"{run.reading('v07', 'share') * 100:.1f} %",
-        "v07 cycles": f"{cycles:.3f} million cycles",
-        "v07/v06 tflops as gain": f"{(rate / lower - 1) * 100:+.1f} %".replace("-", "−"),
-        "v07 l2_bytes": f"{sectors * 32 / 1e9:.2f} GB",
-        "cublas tflops": f"{run.rate('cublas').mid:.0f} TFLOPS",
-    }.items():
-        assert figures.text_of(expression, LIBRARY) == wanted
-
-
 ONE = "<!--=v07/v07 tflops as .0-->1<!--/-->"
 RIGHT = f"text {ONE} and `<!--=v07-->9<!--/-->`\n\n```\n<!--=v07-->9<!--/-->\n```\n"
 WRONG = RIGHT.replace("1<!--/-->", "3<!--/-->")

@@ -10,7 +10,7 @@ from importlib import import_module
 
 import pytest
 
-from tools import ROOT, fake_energy, made_runs
+from tools import ROOT, made_runs
 from tools.made_runs import H100, H200, V, run
 from tools.pictures import (
     PLOTS,
@@ -179,12 +179,7 @@ def at_sizes(**how):
     ("name", "runs", "words", "never"),
     [
         ("ladder", lambda: [run(**LOW), run(**OLD), run()], "v17|473|697 TFLOPS", "v18|no line"),
-        (
-            "ladder",
-            lambda: [run(alone=True)],
-            "v17|no line for the best cuBLASLt",
-            "best cuBLASLt,",
-        ),
+        ("ladder", lambda: [run(alone=True)], "v17|no line for the best", "best cuBLASLt,"),
         ("ladder", lambda: made_runs.loaded(made_runs.rows(failed="v02")), "v17|failed", "350 W"),
         ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
         ("sizes", lambda: [run(**NEWER), *at_sizes(), *at_sizes(**LOW, **NEWER)], "v18", "H100"),
@@ -201,8 +196,13 @@ def at_sizes(**how):
         ("ladder-a", lambda: [run(["a01"]), run(["a02"])], "a02|no panel for 4096³", "a03"),
         ("ladder-t", lambda: [run(["t01"], WIDE)], "no burst run of t02", "GB/s"),
         ("fp8", lambda: [run(["f07"], of("fp8").SHAPES[0])], "at 3 shapes", "f07"),
-        ("energy", lambda: [fake_energy.run(), other_parts()], "v14: |measured on diff", "v15"),
-        ("energy", lambda: [fake_energy.run("waiting")], "make energy", "v16"),
+        (
+            "energy",
+            lambda: [made_runs.run_of_parts(), other_parts()],
+            "v14: |measured on diff",
+            "v15",
+        ),
+        ("energy", lambda: [made_runs.run_of_parts("waiting")], "make energy", "v16"),
         ("power", lambda: [steady(V[:3]), steady()], "v18|the power limit|H200", "nothing runs"),
         ("power", lambda: [run()], "--protocol sustained", "v01"),
         ("side-by-side", lambda: [run(V[1:]), run(V[:-1], **LOW)], "v01|v18|350 W|0.679", "GB/s"),
@@ -225,7 +225,7 @@ def test_made(name, runs, words, never, capsys):
 
 def other_parts():
     """A rung's parts, measured at another commit."""
-    made = fake_energy.run(rung="v14")
+    made = made_runs.run_of_parts(rung="v14")
     made.context["commit"] = "7654321"
     return made
 

@@ -1,4 +1,5 @@
-"""bench/record.py with programs that only end in one way or another."""
+"""bench/record.py with programs that only end in one way or another, and bench/resources.py with what ptxas
+said of the rungs."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ import sys
 
 import pytest
 
+from tools import BUILD
 from tools.fake_rungs import bench, fake, holds
 
-from bench import record, rungs
+from bench import record, resources, rungs
 from bench.ladder import ladder_main
 from bench.run import UsageError
 from bench.sweep import sweep_main
@@ -67,3 +69,32 @@ def test_programs(tmp_path):
             holds(planned, f"pass 1, {max(record.of_v('v', 'w').split(','))}: {tmp_path}/steps/")
             families = [word for word in options[-1].split(",") if ":" in word]
             assert any(word in bars.TABLE for word in families) == (one.name == "judged")
+
+
+LOG = """ptxas info    : Compiling entry function 'gemm<256>' for 'sm_80'
+ptxas info    : Function properties for gemm<256>
+    16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 145 registers, used 1 barriers, 8320 bytes smem, 388 bytes cmem[0]
+ptxas info    : Compiling entry function 'transpose' for 'sm_90a'
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 8 registers, used 1 barriers
+"""
+
+
+def test_log(tmp_path):
+    """Every kernel of a log is read, for every GPU; without a build it is said what to do."""
+    wanted = (("gemm<256>", "sm_80", 16, 8, 4, 145, 8320), ("transpose", "sm_90a", 0, 0, 0, 8, 0))
+    assert [(*one.values(),) for one in resources.kernels(LOG)] == [*wanted]
+    bench(resources.resources_main, "--build", tmp_path, status=2)
+
+
+@pytest.mark.nvcc
+@pytest.mark.needs(*(f"steps/{name}" for name in rungs.find()))
+def test_recorded_resources():
+    """Every rung is recorded, without a spill, as the build here says."""
+    record, recorded = resources.newest()
+    assert sorted(recorded) == sorted(rungs.find())
+    assert not [one for kernels in recorded.values() for one in kernels if one["spill_store_bytes"]]
+    if resources.nvcc_version() == record["cuda"]:
+        made = {name: resources.kernels_of(one, BUILD) for name, one in rungs.find().items()}
+        assert made == recorded

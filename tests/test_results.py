@@ -1,4 +1,4 @@
-"""Recorded results can be read; the README, notes and plots show what they say."""
+"""Recorded results can be read, and the README and notes show what they say."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import json
 import math
 
 import pytest
-
-from tools import ROOT
-from tools.fake_rungs import holds
 
 from bench import fields, results
 from bench import trace as traces
@@ -81,17 +78,6 @@ def test_traces():
         assert path.stat().st_size < MOST_TRACE_BYTES
         assert not record["context"]["commit"].endswith("+dirty")
         assert path.stem == traces.name_of(record)
-
-
-@pytest.mark.check
-def test_picture():
-    """plots/ladder.svg names every rung of the climb and was drawn from the headline run; so was the PNG."""
-    assert (ROOT / "plots/ladder.png").read_bytes()[:10_000].startswith(b"\x89PNG\r\n\x1a\n")
-    one = tables.Library().headline()[tables.CUBE, results.HOME]
-    said = (ROOT / "plots/ladder.svg").read_text(encoding="utf-8")
-    holds(said, f"{one.date[:10]}, commit {one.commit}", one.gpu["name"])
-    for name in (name for name in one.measured if name <= results.LAST):
-        holds(said, f">{name}<", f">{one.rate(name).mid:.0f}<")
 
 
 def test_bars():

@@ -62,11 +62,8 @@ def test_story(tmp_path, rung, policy):
     options, wanted, stages, warps = RUNS[rung]
     more = ("--policy", *policy.split(), "--inputs", "integers") if policy else ()
     record, viewer = traced(tmp_path, rung, *options.split(), *more)
-    trace, fills, found = (
-        traces.Trace(record),
-        fills_of(record),
-        traces.stages(traces.Trace(record)),
-    )
+    trace, fills = traces.Trace(record), fills_of(record)
+    found = traces.stages(trace)
     assert (len(found), len(fills), len(trace.warps)) == (stages, wanted, warps)
     readers = [len({reading.warp for reading in fill.readings}) for fill in fills]
     multiply = sum(warp.multiplies for warp in trace.warps)
@@ -101,11 +98,8 @@ def test_names_and_lines(tmp_path):
     read = {trace.name(e.other) for warp in trace.warps for e in warp.of("multiply")}
     assert read == {f"b[{i}]" for i in range(4)}
     assert trace.title(trace.warps[0]) == "warpgroup 0 (producer)"
-    kinds, stores = (
-        ("store", "store commit", "store wait"),
-        traces.Trace(usual(tmp_path / "b", "v12")),
-    )
-    stored = [one for warp in stores.warps for one in traces.in_groups(warp, *kinds)]
+    warps, kinds = traces.Trace(usual(tmp_path / "b", "v12")).warps, ("store", "store commit")
+    stored = [one for warp in warps for one in traces.in_groups(warp, *kinds, "store wait")]
     assert len(stored) == 16 and all(done for _, done in stored)
 
 

@@ -83,30 +83,20 @@ static void sums(Kind kind, Range elements, Range exponents) {
     EXPECT(differ == 0, "%zu of %zu sums differ", differ, got.size());
 }
 
+template <int N = 8>
+static Case sums_of(const char *name, Kind kind, Range elements, Range exponents = ALL_SIZES) {
+    return {name, [=] { sums<N>(kind, elements, exponents); }};
+}
+
 static const std::vector<Case> CASES = {
-    {"e4m3: numbers around 1",
-     [] {
-         sums<8>(PLAIN, {0x28, 28}, {-12, 6});
-     }}, // as those timed
-    {"e4m3: numbers around 1, 200 columns",
-     [] {
-         sums<200>(PLAIN, {0x28, 28}, {-12, 6});
-     }},
-    {"e4m3: all finite numbers", [] { sums<8>(PLAIN, FINITE, ALL_SIZES); }},
-    {"e4m3: subnormal numbers and zeros",
-     [] {
-         sums<8>(PLAIN, {0, 10}, ALL_SIZES);
-     }},
-    {"e4m3: sums that cancel", [] { sums<8>(CANCEL, FINITE, ALL_SIZES); }},
-    {"e4m3: the bits that are kept",
-     [] {
-         sums<8>(BITS, FINITE, {-17, 22});
-     }},
-    {"e4m3: cut off before they are added",
-     [] {
-         sums<8>(SHARED, FINITE, {-15, 3});
-     }},
-    {"e4m3: NaNs and infinite addends", [] { sums<8>(SPECIAL, FINITE, ALL_SIZES); }},
+    sums_of("e4m3: numbers around 1", PLAIN, {0x28, 28}, {-12, 6}), // as those timed
+    sums_of<200>("e4m3: numbers around 1, 200 columns", PLAIN, {0x28, 28}, {-12, 6}),
+    sums_of("e4m3: all finite numbers", PLAIN, FINITE),
+    sums_of("e4m3: subnormal numbers and zeros", PLAIN, {0, 10}),
+    sums_of("e4m3: sums that cancel", CANCEL, FINITE),
+    sums_of("e4m3: the bits that are kept", BITS, FINITE, {-17, 22}),
+    sums_of("e4m3: cut off before they are added", SHARED, FINITE, {-15, 3}),
+    sums_of("e4m3: NaNs and infinite addends", SPECIAL, FINITE),
 };
 
 int main(int argc, char **argv) { return run_cases(argc, argv, {CASES}); }

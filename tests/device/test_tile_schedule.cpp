@@ -136,9 +136,12 @@ static void reuse() {
         }
 }
 
-// What a worker of a schedule of parts has: numbers of parts count the cut tiles' parts in the
-// order of tiles, and of k within one.
+// Places in the order of tiles, and of k within one, as the numbers of parts of cut tiles go.
 static void expect_parts(int tiles, int k_tiles, int workers, bool cut) {
+    const auto expect = [=](bool right, const char *what, int where) {
+        EXPECT(right, "%d tiles of %d k-tiles, %d workers, at %d: %s", tiles, k_tiles, workers,
+               where, what);
+    };
     std::vector<scheduled_tile> order;
     for (int i = 0; i < tiles; ++i)
         order.push_back({{i, 2 * i}, 0, 0});
@@ -147,21 +150,18 @@ static void expect_parts(int tiles, int k_tiles, int workers, bool cut) {
     const int parts =
         schedule_parts(work.data(), &places, order.data(), tiles, k_tiles, workers, cut);
     const int whole = cut ? tiles / workers * workers : tiles;
-    const std::string text = std::to_string(tiles) + " tiles of " + std::to_string(k_tiles) +
-                             " k-tiles, " + std::to_string(workers) + " workers";
-    const char *what = text.c_str();
-    EXPECT(places >= whole && places <= tiles + 2 * workers, "%s: %d places", what, places);
+    expect(places >= whole && places <= tiles + 2 * workers, "number of places", places);
     std::map<std::pair<int, int>, scheduled_part> found; // by their tiles and first k-tiles
     std::vector<int> of_tile(tiles), shares(workers), cuts(workers);
     for (int i = 0; i < places; ++i) {
         const scheduled_part &part = work[i];
         const scheduled_loads loads = loads_of(&part);
         const auto [tile, n] = part.tile.at;
-        EXPECT(loads.tile.at.m == tile && loads.first_k_tile == part.first_k_tile &&
+        expect(loads.tile.at.m == tile && loads.first_k_tile == part.first_k_tile &&
                    loads.k_tiles == part.k_tiles,
-               "%s: place %d loads another part", what, i);
-        EXPECT(n == 2 * tile && (i >= whole || (part.parts == 1 && tile == i)),
-               "%s: place %d is cut, or has no tile of the order", what, i);
+               "it loads another part", i);
+        expect(n == 2 * tile, "it is no tile of the order", i);
+        expect(i >= whole || (part.parts == 1 && tile == i), "it is not the whole tile", i);
         if (part.k_tiles == 0)
             continue;
         found[{tile, part.first_k_tile}] = part;
@@ -172,20 +172,17 @@ static void expect_parts(int tiles, int k_tiles, int workers, bool cut) {
     int number = 0, first = 0, next = 0; // k-tile of all tiles
     for (const auto &[key, part] : found) {
         first = part.first_k_tile == 0 ? number : first;
-        EXPECT(key.first * k_tiles + part.first_k_tile == next && part.parts == of_tile[key.first],
-               "%s: tile %d has a part of %d at k-tile %d", what, key.first, part.parts,
-               part.first_k_tile);
-        EXPECT(part.parts == 1 || (part.number == number && part.first_part == first),
-               "%s: number %d of those from %d on, not %d from %d on", what, part.number,
-               part.first_part, number, first);
+        expect(key.first * k_tiles + part.first_k_tile == next, "k-tiles lack, or are twice", next);
+        expect(part.parts == of_tile[key.first], "number of parts", next);
+        expect(part.parts == 1 || (part.number == number && part.first_part == first),
+               "numbers of parts", next);
         next += part.k_tiles;
         number += part.parts > 1;
     }
-    EXPECT(next == tiles * k_tiles && number == parts, "%s: %d k-tiles, and %d parts, not %d", what,
-           next, number, parts);
+    expect(next == tiles * k_tiles && number == parts, "all k-tiles and parts", next);
     const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
-    EXPECT(*most <= *least + 1, "%s: a worker has %d k-tiles, another %d", what, *most, *least);
-    EXPECT(*std::max_element(cuts.begin(), cuts.end()) <= 2, "%s: more than two places", what);
+    expect(*most <= *least + 1, "shares of k-tiles differ", *most);
+    expect(*std::max_element(cuts.begin(), cuts.end()) <= 2, "a worker has three places", 0);
 }
 
 static void parts() {

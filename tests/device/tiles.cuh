@@ -63,14 +63,12 @@ static void expect_stored() {
 
 // Widths of every kind: boxes under each swizzle or none, one or several at a time, as many each
 // time or fewer the last, and a last one of 8 columns.
-template <bool EXCHANGED, bool BY_TMA, int... WIDTHS>
-static void stores_of(std::integer_sequence<int, WIDTHS...>) {
-    (expect_stored<WIDTHS, EXCHANGED, BY_TMA>(), ...);
-}
 template <bool EXCHANGED, bool BY_TMA>
 static void widths_stored() {
-    stores_of<EXCHANGED, BY_TMA>(
-        std::integer_sequence<int, 8, 16, 40, 64, 96, 128, 192, 200, 208, 256>());
+    []<int... WIDTHS>(std::integer_sequence<int, WIDTHS...>) {
+        (expect_stored<WIDTHS, EXCHANGED, BY_TMA>(), ...);
+    }
+    (std::integer_sequence<int, 8, 16, 40, 64, 96, 128, 192, 200, 208, 256>());
 }
 
 // ---------------------------------------------------------------------------- parts

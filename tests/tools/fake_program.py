@@ -12,12 +12,15 @@ with open(f"{ME}.json") as told_file:
     TOLD = json.load(told_file)
 
 
-def act(exit=None, out="", err="", sleep=0, signal=0, to=None):
+def act(exit=None, out="", err="", sleep=0, signal=0, crash=False):
     """What a test wants of a call."""
     print(out, end="", flush=True)
     print(err, end="", file=sys.stderr, flush=True)
     if signal:
-        os.kill({"me": os.getpid(), None: os.getppid()}.get(to, to), signal)
+        time.sleep(0.2)  # what was written before is read
+        os.kill(os.getppid(), signal)
+    if crash:
+        os.abort()
     time.sleep(sleep)
     if exit is not None:
         sys.exit(exit)
@@ -46,23 +49,19 @@ def timed(call, rounds, protocol, speeds):
 
 def row_of(options, call):
     """The row of the test, with what the options say."""
-    row, context, protocol = TOLD["row"], TOLD["row"]["context"], options.get("--protocol")
-    problem = {key: int(options.get(f"--{key}", 256)) for key in TOLD["dimensions"]}
-    problem |= {"inputs": options["--inputs"], "seed": int(options["--seed"])}
-    context |= {"protocol": protocol, "problem": {**problem, **context["problem"]}}
-    if protocol in (None, "none"):
-        context["protocol"] = None
+    row, protocol = TOLD["row"], options.get("protocol", "none")
+    context, problem = row["context"], row["context"]["problem"]
+    given = {key: type(one)(options.get(key, one)) for key, one in problem.items()}
+    context["problem"] = {**given, **TOLD["problem"]}
+    if protocol == "none":
         return row
-    context["rounds"] = int(options["--rounds"])
-    beside = {"cublaslt": 1.25} if {"--heuristics", "--algorithm"} & {*options} else {}
-    alone = problem.get("m", 0) % TOLD.get("alone", 1)  # cuBLASLt takes no such shape
+    context |= {"protocol": protocol, "rounds": int(options["rounds"])}
+    beside = {"cublaslt": 1.25} if {"heuristics", "algorithm"} & {*options} else {}
+    alone = given["m"] % TOLD.get("alone", 1)  # cuBLASLt takes no such shape
     speeds = {"step": 1.0, **({} if alone else {**beside, **TOLD["speeds"]})}
     row["timed"] = timed(call, context["rounds"], protocol, speeds)
-    if "--heuristics" in options:
-        number = TOLD.get("winner", 3)
-        winner = {"number": number, "name": f"kernel of number {number}"}
-        winner |= {"algorithm": f"{number:0128x}"}
-        row["heuristics"] = {"asked": 64, "returned": 64, "winner": winner, **TOLD.get("found", {})}
+    if "heuristics" in options:
+        row["heuristics"] = TOLD["heuristics"]
     if call < TOLD.get("busy_from", 0):
         row.pop("other_processes")
     return row
@@ -72,41 +71,40 @@ def count():
     """As ncu: runs the program, and prints its launches."""
     place = WORDS.index("--metrics")
     command, metrics = WORDS[place + 2 :], WORDS[place + 1].split(",")
-    status = os.spawnv(os.P_WAIT, command[0], command)
-    if status:
+    if status := os.spawnv(os.P_WAIT, command[0], command):
         print(f"==ERROR== The application returned an error code ({status}).")
         sys.exit(TOLD["status"])
-    rows = [["ID", "Kernel Name", *metrics], ["", "", *("byte" for _ in metrics)]]
+    print(",".join(f'"{cell}"' for cell in ["ID", "Kernel Name", *metrics]))
     for number, kernel in enumerate(TOLD["kernels"]):
         values = ("n/a" if "requests" in one else f"1,234,{number:03}" for one in metrics)
-        rows.append([str(number), kernel, *values])
-    for row in rows:
-        print(",".join(f'"{cell}"' for cell in row))
+        print(",".join(f'"{cell}"' for cell in [number, kernel, *values]))
 
 
-def be_a_rung():
-    """Runs once, or with --runs once for each line of a file."""
-    if WORDS[0] == "--runs":
-        calls("runs")
-        with open(WORDS[1]) as runs:
-            commands = [[ME, *line.rstrip("\n").split("\t")] for line in runs]
-        sys.exit(next(filter(None, (os.spawnv(os.P_WAIT, ME, one) for one in commands)), 0))
-    options = dict(zip(WORDS[::2], WORDS[1::2]))
-    call = calls(NAME, *WORDS)
-    turn = options.get("--kernel", str(call))
-    if int(options.get("--m", 0)) % TOLD.get("multiple", 1):
-        act(2, err=f"{NAME}: m={options['--m']} is no multiple\n")
-    acts = (TOLD["acts"].get(key) for key in (f"{turn} {options.get('--protocol')}", turn, "each"))
+def be_a_rung(words):
+    """Runs once, as its options say."""
+    options = dict(zip((word[2:] for word in words[::2]), words[1::2]))
+    call = calls(NAME, *words)
+    turn = options.get("kernel", str(call))
+    if int(options.get("m", 0)) % TOLD.get("multiple", 1):
+        act(2, err=f"{NAME}: m={options['m']} is no multiple\n")
+    acts = (TOLD["acts"].get(key) for key in (f"{turn} {options.get('protocol')}", turn, "each"))
     act(**next(filter(None, acts), {}))
     if turn in TOLD.get("paced", ()) and not os.environ["ENERGY_PACE_SECONDS"]:
         act(1, err="say how long\n")
-    row = TOLD["rows"][int(turn) - 1] if "rows" in TOLD else row_of(options, call)
-    with open(options["--json"] + ".new", "w") as stream:
+    row = TOLD["rows"][int(turn)] if "rows" in TOLD else row_of(options, call)
+    with open(options["json"] + ".new", "w") as stream:
         stream.write(TOLD.get("json", json.dumps(row)))
-    os.replace(options["--json"] + ".new", options["--json"])
+    os.replace(options["json"] + ".new", options["json"])
 
 
 if WORDS[0] in TOLD.get("answers", ()):  # --version, --explain
     print(TOLD["answers"][WORDS[0]])
+elif NAME == "ncu":
+    count()
+elif WORDS[0] == "--runs":  # once for each line of a file
+    calls("runs")
+    with open(WORDS[1]) as runs:
+        for line in runs:
+            be_a_rung(line.rstrip("\n").split("\t"))
 else:
-    count() if NAME == "ncu" else be_a_rung()
+    be_a_rung(WORDS)

@@ -17,6 +17,7 @@ from bench import ladder, results
 from bench import run as running
 
 SIZE = 256
+TIMED = ("--passes", 3, "--rounds", 2)
 GPU = {**made_runs.H200, "name": "Fake GPU 1"}
 CONFLICTS = [{"extra_wavefronts": number} for number in (5, 7)]
 COUNTS = {"tma_read_bytes": 1500000, "tma_written_bytes": 250000, "wgmmas": 40, "mmas": 2}
@@ -31,9 +32,8 @@ def holds(text, *words):
 def fake(path, **told):
     """Writes a fake program that does what it is told."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f"#!{sys.executable} -IS\n" + Path(__file__).with_name("fake_program.py").read_text()
-    )
+    source = Path(__file__).with_name("fake_program.py").read_text()
+    path.write_text(f"#!{sys.executable} -IS\n{source}")
     path.chmod(0o755)
     Path(f"{path}.json").write_text(json.dumps(told))
 
@@ -58,31 +58,36 @@ def bench(main, *words, status=0):
 
 class House:
     """A build directory of fake rungs. Each is told its `speeds` as multiples of 1 TFLOPS, what it does in
-    `each` of its calls or in some `acts` by their numbers, fields of its `row`, and more: fake_program.py."""
+    `each` of its calls or in some `acts` by their numbers, fields of its `row`, and more: fake_program.py.
+    `ncu` is what a fake ncu is told."""
 
-    def __init__(self, folder, main=ladder.ladder_main, usual=None, emulated=False, **rungs):
-        self.folder, self.main, self.emulated = folder, main, emulated
+    def __init__(self, folder, main=ladder.ladder_main, usual=TIMED, ncu=None, **rungs):
+        self.folder, self.main, self.usual = folder, main, usual
         self.out, self.log = folder / "out.jsonl", folder / "commands"
-        self.usual = usual or ["--emulate"] if emulated else usual or ["--passes", 3, "--rounds", 2]
         for name, told in rungs.items():
             self.add(name.replace("_", "-"), **told)
+        if ncu:
+            fake(folder / "ncu", **ncu)
+            self.usual = ["--ncu", folder / "ncu", *usual]
 
-    def add(self, name, speeds=(), acts=(), each=(), row=(), problem=(), **told):
+    def add(
+        self, name, speeds=(), acts=(), each=(), row=(), problem=(), winner=3, found=(), **told
+    ):
         """Writes one; v08-no-multicast is a variant, v-fast-cu a rival."""
         kind = "rivals" if name[1] == "-" else "variants" if "-" in name else ""
-        moves, of_fp8 = name[0] == "t", name[0] == "f"
-        other = "device_copy" if moves else "cublaslt_accurate" if of_fp8 else "cublas"
-        fields = {"idea": f"idea of {name}", "gpu": GPU, **dict(row)}
-        if self.emulated:
+        emulated = "--emulate" in self.usual
+        fields = {"idea": f"idea of {name}", "gpu": None if emulated else GPU, **dict(row)}
+        if emulated:
             fields["emulator"] = {"counts": COUNTS, "shared_memory_accesses": CONFLICTS}
-            fields["gpu"] = None
-        made = made_runs.row(name, **fields)
-        made["context"]["problem"] = {"computation": made_runs.COMPUTES[name[0]], **dict(problem)}
-        told |= {"row": made, "dimensions": "mn" if moves else "mnk", "log": str(self.log)}
-        told |= {"speeds": {other: 1.0, **dict(speeds)}, "acts": {"each": dict(each), **dict(acts)}}
-        seconds = (8 * SIZE**2 if moves else 2 * SIZE**3) / 1e12
-        path = self.folder / kind / ("emulated" if self.emulated else "steps") / name
-        fake(path, seconds=seconds, **told)
+        made = made_runs.row(name, None, (SIZE,) * (2 if name[0] == "t" else 3), None, **fields)
+        best = {"number": winner, "name": f"kernel of number {winner}"}
+        best["algorithm"] = f"{winner:0128x}"
+        told["heuristics"] = {"asked": 64, "returned": 64, "winner": best, **dict(found)}
+        told |= {"row": made, "problem": dict(problem), "log": str(self.log)}
+        told |= {"acts": {"each": dict(each), **dict(acts)}}
+        run = results.Run(made["context"])
+        told |= {"seconds": run.work / 1e12, "speeds": {run.measure.other: 1.0, **dict(speeds)}}
+        fake(self.folder / kind / ("emulated" if emulated else "steps") / name, **told)
 
     def words(self, *more):
         """The command line; later options win."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from pathlib import Path
 
 from bench import results
+from bench.energy import budget
 
 H200 = {"name": "NVIDIA H200", "card": "0a1b2c3d", "compute_capability": "9.0", "sms": 132}
 H200 |= {"memory_bytes_per_second": 4.8e12, "power_limit_watts": 700, "l2_bytes": 60_000_000}
@@ -38,31 +38,25 @@ def loaded(rows, name="made.jsonl"):
         return results.load(path)
 
 
-def rows(names=V, shape=(8192,) * 3, protocol="burst", **how):
-    """The rows of one run. how: gpu, commit, date; `better` is how much faster the rungs are, `failed`
-    has no result, `alone` has no cuBLASLt beside it; `read` are more readings of all, or None."""
-    track, made = names[0][0], []
-    launch = (8 if track == "t" else 2) * math.prod(shape) / RATE.get(track, 500e12)
-    others = [who for who in OTHERS[track] if not (how.get("alone") and who == "cublaslt")]
-    of_row = {key: how[key] for key in ("gpu", "commit", "date") if key in how}
+def rows(names=V, shape=(8192,) * 3, protocol="burst", better=1, failed="", read=(), **how):
+    """The rows of one run, of two passes. how: gpu, commit, date; `better` is how much faster the rungs
+    are, `failed` has no result, `alone` has no cuBLASLt beside it; `read` are more readings, or None."""
+    track, made, alone = names[0][0], [], how.pop("alone", False)
+    launch = results.Run(row(names[0], shape=shape)["context"]).work / RATE.get(track, 500e12)
+    others = [who for who in OTHERS[track] if not (alone and who == "cublaslt")]
     for number in (0, 1):
         for place, name in enumerate(names):
-            more = {**of_row, "idea": f"idea of {name}"}
-            more |= {"below": names[place - 1]} if place else {}
-            if name == how.get("failed"):
-                failed = row(name, None, shape, protocol, 2, failed="exit 1", **more)
-                made += [failed] * (number == 0)
-                continue
-            ghz, share = 1.9 - 0.01 * place, 0.5 + 0.02 * place
-            own = {"share": share, "ghz": ghz, **how.get("read", {})}
-            all_of_it = {"step": (share * ghz * how.get("better", 1), own)}
-            all_of_it |= {who: (1.4, {**own, "share": 0.8, "ghz": 1.75}) for who in others}
-            timed = {}
-            for who, (speed, read) in all_of_it.items():
-                timed[who] = {"seconds": [launch * part / speed for part in (1, 1.01)]}
-                known = {key: value for key, value in read.items() if value is not None}
-                timed[who] |= {key: value * (1 + 0.001 * number) for key, value in known.items()}
-            made.append(row(name, timed, shape, protocol, 2, **more))
+            ghz, share, timed = 1.9 - 0.01 * place, 0.5 + 0.02 * place, {}
+            speeds = {"step": (share * ghz * better, share, ghz)}
+            for who, (speed, *one) in {**speeds, **dict.fromkeys(others, (1.4, 0.8, 1.75))}.items():
+                known = {**dict(zip(("share", "ghz"), one)), **dict(read)}
+                known = {key: value for key, value in known.items() if value is not None}
+                timed[who] = {key: value * (1 + 0.001 * number) for key, value in known.items()}
+                timed[who]["seconds"] = [launch * part / speed for part in (1, 1.01)]
+            more = {"idea": f"idea of {name}", **({"below": names[place - 1]} if place else {})}
+            more |= {"failed": "exit 1"} if name == failed else {"timed": timed}
+            if name != failed or number == 0:
+                made.append(row(name, shape=shape, protocol=protocol, rounds=2, **more, **how))
     return made
 
 
@@ -80,3 +74,44 @@ def counted(counts, commit="abc1234"):
         one["context"]["ncu"] = "1.0"
         made.append(one)
     return loaded(made)[0]
+
+
+# --- the parts of a rung, whose joules follow from these numbers ----------------------------------
+
+SLOPE = 0.55
+IDLE, AWAKE = 90.0, 120.0  # watts
+RESTING = {budget.IDLE: IDLE, budget.AWAKE: AWAKE}
+SECONDS, GHZ = 1.6e-3, 1.34  # of the whole
+PACED = ("loads", "loads-l2", "waiting", budget.AWAKE)  # take as long as the whole
+# Joules of each term in the whole.
+WHOLE = dict(zip(budget.TERMS, (0.55, 0.08, 0.11, 0.05, 0.01, 0.02, 0.10)))
+
+
+def parts(rung="v16"):
+    """The parts, in the order in which they run."""
+    return [*budget.fitted_of(rung), *budget.OTHERS, budget.AWAKE, budget.IDLE]
+
+
+def part(name, rung="v16", factor=1.0):
+    """What the program writes of a part, and the runner adds: each has a clock of its own, on fewer SMs it
+    takes longer. Its joules are those of the model with the numbers above, times the factor."""
+    problem, sms = dict.fromkeys("mnk", results.SIZE), H200["sms"]
+    does, whole = (budget.amounts(rung, one, problem, sms) for one in (name, budget.WHOLE))
+    seconds, faster = SECONDS / does["ctas"], 0.04 * parts(rung).index(name)
+    does["waiting"], whole["waiting"] = seconds * (GHZ + faster) * does["ctas"], SECONDS * GHZ
+    terms = {term: joules * does[term] / whole[term] for term, joules in WHOLE.items()}
+    joules = AWAKE * seconds + terms.pop("dram") + (1 + SLOPE * faster) ** 2 * sum(terms.values())
+    joules = factor * seconds * RESTING[name] if name in RESTING else factor * joules
+    timed = {"seconds": [seconds] * 2, "ghz": GHZ + faster, "joules": joules}
+    timed["watts"] = joules / seconds
+    more = {"part": name, "what": f"{name}, made up", "protocol": "sustained", "rounds": 2}
+    return row(f"{rung}-parts", {"step": timed}, **more)
+
+
+def run_of_parts(*without, rung="v16", factors=None):
+    """Two passes over the parts but for some; factors: of the joules of some."""
+    found = results.Run(part(budget.WHOLE, rung)["context"])
+    for scatter in (0.999, 1.001):
+        for name in (name for name in parts(rung) if name not in without):
+            found.add(part(name, rung, scatter * (factors or {}).get(name, 1)))
+    return found
