@@ -37,7 +37,7 @@ STATE = BUILD / "tests"
 SECONDS = STATE / "seconds.json"  # how long each test took when it ran last
 VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered, with what it counts
 STRICT = os.environ.get("STRICT") == "1"
-HELPERS = ("tests/tools", "planted", "exercises")  # what cached tests call
+HELPERS = ("tests/tools/*.py", "planted/*.py", "exercises/*.*")  # what cached tests call
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
 NOT_RUN = 77  # the exit status of a program that can run no case here
 MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
@@ -135,7 +135,7 @@ def verdict_of(item) -> Path | None:
         return None
     paths = [
         item.path,
-        *(path for folder in HELPERS for path in sorted((ROOT / folder).glob("*.py"))),
+        *(path for pattern in HELPERS for path in sorted(ROOT.glob(pattern))),
     ]
     for made in [BUILD / target for target in targets_of(item)]:
         paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)

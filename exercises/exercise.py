@@ -19,17 +19,11 @@ import textwrap
 from pathlib import Path
 
 from exercises import run as run_program
-from exercises.table import EXERCISES, Fill, Find, Predict
-from planted.plant import Pair, read_bugs
+from exercises.table import EXERCISES, KINDS, Exercise
+from planted.plant import Pair, read_bugs, source_of
 
-ROOT = Path(__file__).resolve().parents[1]
 GAP = "// Your part."
 NUMBERS = {"no": "0", "none": "0", "zero": "0"}
-
-
-def source_of(rung: str) -> Path:
-    """The file of a rung."""
-    return next(ROOT.glob(f"steps/{rung}_*.cu"))
 
 
 def body_of(lines: list[str], function: str) -> tuple[int, int]:
@@ -64,54 +58,46 @@ def edited(source: str, edits: tuple[tuple[str, str], ...]) -> str:
     return source
 
 
-def with_gap(source: str, exercise: Fill) -> str:
+def with_gap(source: str, exercise: Exercise) -> str:
     """The rung with the gap in it."""
     if exercise.edits:
         return edited(source, exercise.edits)
     lines = source.splitlines()
-    find = body_of if len(exercise.gap) == 1 else range_of
-    first, last = find(lines, *exercise.gap)
+    gap = exercise.what.split(" ... ")
+    first, last = (body_of if len(gap) == 1 else range_of)(lines, *gap)
     indent = re.match(" *", lines[first])[0]
-    gap = [GAP, *exercise.instead.splitlines()]
+    instead = [GAP, *exercise.instead.splitlines()]
     if first == last and lines[first].endswith("}"):
         head = lines[first].partition("{")[0]
-        gap = [head + "{", *(f"    {line.strip()}" for line in gap), "}"]
+        instead = [head + "{", *(f"    {line.strip()}" for line in instead), "}"]
     else:
-        gap = [indent + line.strip() for line in gap]
-    return "\n".join([*lines[:first], *gap, *lines[last + 1 :]]) + "\n"
+        instead = [indent + line.strip() for line in instead]
+    return "\n".join([*lines[:first], *instead, *lines[last + 1 :]]) + "\n"
 
 
-def planted(rung: str, exercise: Find) -> str:
-    """The rung with the bug in it."""
-    return Pair(rung, next(bug for bug in read_bugs() if bug.name == exercise.bug)).source
-
-
-def solved(rung: str, number: int) -> str:
+def solved(exercise: Exercise) -> str:
     """The rung, and what the exercise adds to it."""
-    source = source_of(rung).read_text(encoding="utf-8")
-    return source + getattr(EXERCISES[rung][number - 1], "tail", "")
+    return source_of(exercise.rung) + exercise.tail
 
 
-def text_of(rung: str, number: int) -> str:
+def text_of(exercise: Exercise) -> str:
     """What is written for the reader: the story, then the rung with the bug or the gap."""
-    exercise = EXERCISES[rung][number - 1]
-    if isinstance(exercise, Find):
-        changed = planted(rung, exercise)
-    elif isinstance(exercise, Predict):
-        changed = edited(solved(rung, number), exercise.edits)
+    if exercise.kind == "find":
+        bug = next(bug for bug in read_bugs() if bug.name == exercise.what)
+        changed = Pair(exercise.rung, bug).source
+    elif exercise.kind == "predict":
+        changed = edited(solved(exercise), exercise.edits)
     else:
-        changed = with_gap(solved(rung, number), exercise)
-    story = textwrap.wrap(exercise.story, 92)
-    head = [f"Exercise {number} of {rung}, {exercise.level}.", *story]
-    head.append(f"Then: make try N={rung} E={number}, make hint, make solution.")
+        changed = with_gap(solved(exercise), exercise)
+    head = [f"Exercise {exercise.number} of {exercise.rung}, {exercise.level}."]
+    head += textwrap.wrap(exercise.story, 92)
+    head.append(f"Then: make try {exercise.place}, make hint, make solution.")
     return "".join(f"// {line}\n" for line in head) + "//\n" + changed
 
 
-def show(rung: str, number: int) -> None:
+def show(exercise: Exercise) -> None:
     """One exercise in a few lines."""
-    exercise = EXERCISES[rung][number - 1]
-    kind = {Find: "find the bug", Fill: "fill the gap", Predict: "predict"}[type(exercise)]
-    print(f"E={number}  {kind}, {exercise.level}")
+    print(f"E={exercise.number}  {KINDS[exercise.kind]}, {exercise.level}")
     print(textwrap.indent(textwrap.fill(exercise.story, 92), "     "))
 
 
@@ -126,53 +112,51 @@ def run(program: Path | list, *options: str) -> subprocess.CompletedProcess:
     )
 
 
-def write(rung: str, number: int, build: Path) -> int:
+def path_of(exercise: Exercise, build: Path) -> Path:
+    """Where the reader edits it."""
+    return build / "exercises" / f"{exercise.name}.cu"
+
+
+def write(exercise: Exercise, build: Path) -> None:
     """Writes the exercise, unless the reader has begun."""
-    show(rung, number)
-    exercise = EXERCISES[rung][number - 1]
-    if isinstance(exercise, Predict):
-        print(f"answer it with: make try N={rung} E={number} ANSWER=...")
-        return 0
-    path = build / "exercises" / f"{rung}-{number}.cu"
+    show(exercise)
+    if exercise.kind == "predict":
+        print(f"answer it with: make try {exercise.place} ANSWER=...")
+        return
+    path = path_of(exercise, build)
     if path.exists():
         print(f"{path} exists already and is kept; remove it to start again")
-        return 0
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text_of(rung, number), encoding="utf-8")
-    print(f"wrote {path}\nedit it, then: make try N={rung} E={number}")
-    return 0
+    path.write_text(text_of(exercise), encoding="utf-8")
+    print(f"wrote {path}\nedit it, then: make try {exercise.place}")
 
 
-def programs(rung: str, number: int, build: Path) -> dict[str, Path]:
+def programs(exercise: Exercise, build: Path) -> dict[str, Path]:
     """The programs that an exercise needs, by what runs them."""
-    exercise = EXERCISES[rung][number - 1]
-    if isinstance(exercise, Predict) and not exercise.edits:
-        return {"emulator": build / "emulated" / rung}
-    name = f"{rung}-{number}"
-    made = {"emulator": build / "emulated" / "exercises" / name}
-    if not isinstance(exercise, Predict):
-        made["gpu"] = build / "exercises" / name
-        made["rung"] = build / "steps" / rung
+    if exercise.kind == "predict" and not exercise.edits:
+        return {"emulator": build / "emulated" / exercise.rung}
+    made = {"emulator": build / "emulated" / "exercises" / exercise.name}
+    if exercise.kind != "predict":
+        made["gpu"] = build / "exercises" / exercise.name
+        made["rung"] = build / "steps" / exercise.rung
     return made
 
 
-def ready(rung: str, number: int, build: Path, answers: bool) -> int:
+def ready(exercise: Exercise, build: Path, answers: bool) -> int:
     """Whether there is something to try, or something to build for an answer."""
-    exercise = EXERCISES[rung][number - 1]
-    path = build / "exercises" / f"{rung}-{number}.cu"
-    if isinstance(exercise, Predict):
-        if exercise.edits:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() or path.read_text(encoding="utf-8") != text_of(rung, number):
-                path.write_text(text_of(rung, number), encoding="utf-8")
+    path = path_of(exercise, build)
+    if exercise.kind == "predict" and exercise.edits:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text_of(exercise):
+            path.write_text(text_of(exercise), encoding="utf-8")
+    if exercise.kind == "predict" or path.exists() or answers:
         return 0
-    if path.exists() or answers:
-        return 0
-    print(f"there is nothing to try yet: make exercise N={rung} E={number} writes it")
+    print(f"there is nothing to try yet: make exercise {exercise.place} writes it")
     return 2
 
 
-def answer_of(exercise: Predict, program: Path | list) -> str:
+def answer_of(exercise: Exercise, program: Path | list) -> str:
     """What the emulator answers."""
     said = run(program, *exercise.run.split())
     found = re.search(exercise.answer, said.stdout)
@@ -188,18 +172,8 @@ def number_in(answer: str) -> str:
     return NUMBERS.get(found[0], found[0]) if found else word
 
 
-def try_answer(rung: str, number: int, build: Path, answer: str) -> int:
-    """Compares a prediction with a run."""
-    exercise = EXERCISES[rung][number - 1]
-    if not answer:
-        print("give an answer with ANSWER=...")
-        return 2
-    right = answer_of(exercise, programs(rung, number, build)["emulator"])
-    return compare_answer(rung, number, right, answer)
-
-
-def compare_answer(rung: str, number: int, right: str, answer: str) -> int:
-    """Says what an answer is."""
+def compare_answer(exercise: Exercise, right: str, answer: str) -> int:
+    """Compares a prediction with the answer of a run, and says what it is."""
     said = number_in(answer)
     try:
         if float(said) == float(right):
@@ -208,47 +182,50 @@ def compare_answer(rung: str, number: int, right: str, answer: str) -> int:
         what = "too small" if float(said) < float(right) else "too large"
     except ValueError:
         what = "not a number"
-    print(f"{answer} is {what}; make hint N={rung} E={number}, make solution")
+    print(f"{answer} is {what}; make hint {exercise.place}, make solution")
     return 1
 
 
-def missing(exercise: Find | Fill, said: str, source: str) -> str:
+def missing(exercise: Exercise, said: str, source: str) -> str:
     """What a right solution lacks of what the rung is about, or ""."""
-    also, lines = exercise.also, re.sub(r" *//.*", "", source).splitlines()
-    if also.calls:
-        first, last = body_of(lines, *exercise.gap)
+    lines = re.sub(r" *//.*", "", source).splitlines()
+    if exercise.calls:
+        first, last = body_of(lines, exercise.what)
         lines = lines[first : last + 1]
-    calls = also.calls == "" or re.search(rf"\b{also.calls}\(", "\n".join(lines))
-    found = re.search(also.line, said, re.MULTILINE)
-    number = float(found[1]) if found and found.re.groups and found[1] else also.least
-    if calls and found and also.least <= number <= also.most:
+    calls = exercise.calls == "" or re.search(rf"\b{exercise.calls}\(", "\n".join(lines))
+    found = re.search(exercise.line, said, re.MULTILINE)
+    number = float(found[1]) if found and found.re.groups and found[1] else exercise.least
+    if calls and found and exercise.least <= number <= exercise.most:
         return ""
-    about = re.search(rf"^{also.line.split()[0]} .*", said, re.MULTILINE) if also.line else None
+    line = exercise.line
+    about = re.search(rf"^{line.split()[0]} .*", said, re.MULTILINE) if line else None
     seen = f"\n{about[0]}" if about else ""
-    return f"The result is right. But {also.says}{seen}"
+    return f"The result is right. But {exercise.also}{seen}"
 
 
-def verdict(exercise: Find | Fill, source: str, program: Path | list) -> str:
+def verdict(exercise: Exercise, source: str, program: Path | list) -> str:
     """ "" if the exercise is solved, or why not. `program`: what the emulator runs."""
     said = run(program, *exercise.run.split())
     if said.returncode != 0:
         return said.stdout  # a wrong result, or a report, which names the line
-    if exercise.also and exercise.also.run:
-        said = run(program, *exercise.also.run.split())
+    if exercise.also_run:
+        said = run(program, *exercise.also_run.split())
     return missing(exercise, said.stdout, source) if exercise.also else ""
 
 
-def attempt(rung: str, number: int, build: Path, gpu: bool) -> int:
-    """Runs the reader's solution."""
-    source = (build / "exercises" / f"{rung}-{number}.cu").read_text(encoding="utf-8")
-    made = programs(rung, number, build)
-    why = verdict(EXERCISES[rung][number - 1], source, made["emulator"])
-    if why:
-        print(why)
-        return 1
-    print("passed: right in all orders that the emulator tried, and without a race")
-    if not gpu:
-        return 0
+def attempt(exercise: Exercise, build: Path, answer: str, gpu: bool) -> int:
+    """Compares the reader's prediction with a run, or runs the reader's solution."""
+    made = programs(exercise, build)
+    if exercise.kind == "predict":
+        if not answer:
+            print("give an answer with ANSWER=...")
+            return 2
+        return compare_answer(exercise, answer_of(exercise, made["emulator"]), answer)
+    source = path_of(exercise, build).read_text(encoding="utf-8")
+    why = verdict(exercise, source, made["emulator"])
+    print(why or "passed: right in all orders that the emulator tried, and without a race")
+    if why or not gpu:
+        return 1 if why else 0
     for what in ("gpu", "rung"):
         said = run(made[what])
         print(f"{'yours' if what == 'gpu' else 'ours'}:\n{textwrap.indent(said.stdout, '  ')}")
@@ -257,22 +234,36 @@ def attempt(rung: str, number: int, build: Path, gpu: bool) -> int:
     return 0
 
 
-def solution(rung: str, number: int, build: Path) -> int:
+def solution(exercise: Exercise, build: Path) -> None:
     """The answer, or what differs from the rung."""
-    exercise = EXERCISES[rung][number - 1]
-    if isinstance(exercise, Predict):
-        print(f"{answer_of(exercise, programs(rung, number, build)['emulator'])}: {exercise.hint}")
-        return 0
-    before = text_of(rung, number).partition("\n//\n")[2].splitlines(keepends=True)
-    after = solved(rung, number).splitlines(keepends=True)
+    if exercise.kind == "predict":
+        print(f"{answer_of(exercise, programs(exercise, build)['emulator'])}: {exercise.hint}")
+        return
+    before = text_of(exercise).partition("\n//\n")[2].splitlines(keepends=True)
+    after = solved(exercise).splitlines(keepends=True)
     sys.stdout.writelines(difflib.unified_diff(before, after, "the exercise", "the rung"))
-    return 0
+
+
+def targets(exercise: Exercise, build: Path, answers: bool, gpu: bool) -> None:
+    """Prints what make has to build."""
+    if exercise.kind == "predict" or not answers:
+        wanted = {"emulator", "gpu", "rung"} if gpu else {"emulator"}
+        print(*(path for what, path in programs(exercise, build).items() if what in wanted))
+
+
+VERBS = {  # what each does; its status, if not always 0
+    "exercise": lambda exercise, o: write(exercise, o.build),
+    "try": lambda exercise, o: attempt(exercise, o.build, o.answer, o.gpu),
+    "hint": lambda exercise, o: print(exercise.hint),
+    "solution": lambda exercise, o: solution(exercise, o.build),
+    "ready": lambda exercise, o: ready(exercise, o.build, o.answers),
+    "targets": lambda exercise, o: targets(exercise, o.build, o.answers, o.gpu),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="The exercises of a rung.", allow_abbrev=False)
-    verbs = ("exercise", "try", "hint", "solution", "ready", "targets")
-    parser.add_argument("verb", choices=verbs)
+    parser.add_argument("verb", choices=VERBS)
     parser.add_argument("rung")
     parser.add_argument("number", nargs="?")
     parser.add_argument("--build", type=Path, default=Path("build"))
@@ -280,42 +271,19 @@ def main() -> int:
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--answers", action="store_true")  # ready and targets, for `solution`
     options = parser.parse_args()
-    verb, rung, build = options.verb, options.rung, options.build
-    count = len(EXERCISES.get(rung, ()))
-    numbers = [str(each) for each in range(1, count + 1)]
-    if not numbers:
-        print(f"{rung} has no exercises", file=sys.stderr)
-        return 2
-    if options.number is None:
-        for each in range(1, count + 1):
-            show(rung, each)
-        if verb != "exercise":
-            print(f"which exercise? Say E=1 to E={count}", file=sys.stderr)
-        return 0 if verb == "exercise" else 2
-    if options.number not in numbers:
-        print(f"{rung} has exercises E=1 to E={count}", file=sys.stderr)
-        return 2
-    number = int(options.number)
-    exercise = EXERCISES[rung][number - 1]
-    if verb == "exercise":
-        return write(rung, number, build)
-    if verb == "ready":
-        return ready(rung, number, build, options.answers)
-    if verb == "targets":
-        made = programs(rung, number, build)
-        if options.answers and not isinstance(exercise, Predict):
+    exercises = {str(one.number): one for one in EXERCISES.get(options.rung, ())}
+    if options.number in exercises:
+        return VERBS[options.verb](exercises[options.number], options) or 0
+    some = f"E=1 to E={len(exercises)}"
+    why = f"{options.rung} has {f'exercises {some}' if exercises else 'no exercises'}"
+    if exercises and options.number is None:
+        for one in exercises.values():
+            show(one)
+        if options.verb == "exercise":
             return 0
-        wanted = {"emulator", "gpu", "rung"} if options.gpu else {"emulator"}
-        print(*(path for what, path in made.items() if what in wanted))
-        return 0
-    if verb == "try" and isinstance(exercise, Predict):
-        return try_answer(rung, number, build, options.answer)
-    if verb == "try":
-        return attempt(rung, number, build, options.gpu)
-    if verb == "hint":
-        print(exercise.hint)
-        return 0
-    return solution(rung, number, build)
+        why = f"which exercise? Say {some}"
+    print(why, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

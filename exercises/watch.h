@@ -1,7 +1,7 @@
 // Counts what an exercise does beside being right. The compiler reads this file before the exercise
 // (-include), on the emulator only: it includes the device headers, and then gives some of the
 // names that a rung calls to functions that count, and call what the rung meant. When the program
-// ends, watch.cpp prints the counts; exercises/table.py says which of them a solution needs.
+// ends, watch.cpp prints the counts; exercises/exercises.txt says which of them a solution needs.
 #pragma once
 
 #include <cstddef>

@@ -12,11 +12,11 @@ import pytest
 from tools import BUILD, FULL, ROOT
 from tools.emulated import FIXED_POLICIES, NOTHING, run, trials
 
-from exercises.table import EXERCISES, Find
+from exercises.table import EXERCISES
 from planted import plant
 
 QUOTED = plant.quoted()
-FINDS = {(r, one.bug) for r, some in EXERCISES.items() for one in some if isinstance(one, Find)}
+FINDS = {(r, one.what) for r, some in EXERCISES.items() for one in some if one.kind == "find"}
 PAIRS = plant.chosen(FULL, QUOTED | FINDS if FULL else QUOTED)
 PROGRAMS = plant.write_programs({pair.name: (pair.rung, pair.source) for pair in PAIRS})
 RECORDED = {(row["rung"], row["bug"]): row for row in plant.read_reports()}
