@@ -40,7 +40,7 @@ STRICT = os.environ.get("STRICT") == "1"
 HELPERS = ("tests/tools/*.py", "planted/*.py", "exercises/*.*")  # what cached tests call
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
 NOT_RUN = 77  # the exit status of a program that can run no case here
-MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
+MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached", "xdist_group")
 MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|nvcc") + r")\b")
 # Sources of programs: how make ends the name of each below build/, and its marks.
 PROGRAMS = {
@@ -147,11 +147,9 @@ def verdict_of(item) -> Path | None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    """Nothing runs beside what times, and one test at a time has the GPU and its memory."""
+    """Nothing runs beside what times."""
     STATE.mkdir(parents=True, exist_ok=True)
-    with open(STATE / "running.lock", "w") as running, open(STATE / "gpu.lock", "w") as gpu:
-        if item.get_closest_marker("gpu") and GPU:
-            fcntl.flock(gpu, fcntl.LOCK_EX)
+    with open(STATE / "running.lock", "w") as running:
         fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         yield
 
@@ -206,6 +204,8 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{mark}: see conftest.py")
     if hasattr(config.option, "maxschedchunk"):
         config.option.maxschedchunk = 1  # else the slowest go to one worker
+    if GPU and getattr(config.option, "dist", "no") != "no":
+        config.option.dist = "loadgroup"
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config))
 
@@ -235,6 +235,9 @@ def pytest_collection_modifyitems(config, items):
     chosen.sort(key=lambda item: -estimate(item, before))
     chosen.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     items[:] = chosen
+    for item in chosen:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.xdist_group("gpu"))  # one worker has the GPU and its memory
     if config.getoption("needs"):
         needed = {target for item in items if not lacks(item) for target in targets_of(item)}
         lines = [f"{BUILD.relative_to(ROOT)}/{target}\n" for target in sorted(needed)]

@@ -27,7 +27,7 @@ plain = $(if $(call unsafe,$(subst $(NEWLINE),;,$($(1)))),$(error $(1)=$(strip $
 $(foreach v,BUILD STEPS CUDA_HOME $(PEERS),$(call plain,$v))
 
 # The variables that verbs take: all, or those that are named.
-TAKEN_BY_ALL := BUILD STEPS V STRICT COMMIT GPU_DEVICES CUDA_HOME NVCC CC CXX OBJCOPY PYTHON MAKE SHELL \
+TAKEN_BY_ALL := BUILD STEPS RIVALS_IN V STRICT COMMIT GPU_DEVICES CUDA_HOME NVCC CC CXX OBJCOPY PYTHON MAKE SHELL \
     NO_COLOR CFLAGS NVCCFLAGS KERNEL_FLAGS EMULATOR_FLAGS PTXAS LDLIBS
 takes.N := $(ON_A_RUNG) new
 takes.FROM := new
