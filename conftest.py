@@ -7,8 +7,9 @@ could run none. Their cases are counted, in the closing line as well.
 Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
 parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
 it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, where
-nothing is known of a run before; cached, that its verdict depends on nothing but its own source,
-its parameters and what it needs: a pass is remembered, and FULL=1 forgets it.
+nothing is known of a run before; cached("bench/*.py"), that its verdict depends on nothing but its own
+source, its parameters, what it needs, HELPERS and those files: a pass is remembered, and FULL=1
+forgets it.
 
 Without FULL=1 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as
 in CI, what is skipped has failed, unless it needs a GPU, or nvcc where there is none.
@@ -131,12 +132,11 @@ def digest(path: Path) -> str:
 
 def verdict_of(item) -> Path | None:
     """The file that says that it passed with these objects. A program itself has the commit in it."""
-    if FULL or not item.get_closest_marker("cached"):
+    mark = item.get_closest_marker("cached")
+    if FULL or not mark:
         return None
-    paths = [
-        item.path,
-        *(path for pattern in HELPERS for path in sorted(ROOT.glob(pattern))),
-    ]
+    called = [path for one in (*HELPERS, *mark.args) for path in sorted(ROOT.glob(one))]
+    paths = [item.path, *called]
     for made in [BUILD / target for target in targets_of(item)]:
         paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)
     paths += [BUILD / "emulated/harness/libharness.a", BUILD / "emulator/libemulator.a"]

@@ -103,7 +103,7 @@ def test_cublaslt(tmp_path):
 # --- what goes wrong --------------------------------------------------------------------------
 
 FAILURES = {
-    "v02": ({"each": {"exit": 1, "err": "v02: bad\nthread 3 waits"}}, "exit status 1: v02: bad"),
+    "v02": ({"each": {"exit": 1, "err": "v02: \033bad\nmore"}}, "exit status 1: v02: \\x1bbad"),
     "v03": ({"each": {"crash": True}}, "SIGABRT"),
     "v04": ({"each": {"exit": 77, "err": "needs something else"}}, "needs something else"),
     "v05": ({"each": {"exit": 1, "out": "WRONG  1 of 4\nmore"}}, "exit status 1: WRONG  1 of 4"),

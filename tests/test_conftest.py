@@ -37,10 +37,10 @@ SKIPS = {
     "needs nvcc": FAILED if NVCC else SKIPPED,
 }
 CACHED = """import pytest
-@pytest.mark.cached
+@pytest.mark.cached("told/*.py")
 @pytest.mark.needs("program")
 def test():
-    assert open("build/program.o").read() != "bad"
+    assert "bad" not in open("build/program.o").read() + open("told/a.py").read()
 """
 
 
@@ -88,16 +88,19 @@ def test_what_was_not_built_fails(add, tmp_path):
     assert f"again: {sys.executable} -m pytest tests/unit/test_a.c::test_a" in lines
 
 
-def test_a_pass_is_remembered_by_its_object(add, tmp_path):
+def test_a_pass_is_remembered_by_what_it_depends_on(add, tmp_path):
     add("tests/test_a.py", CACHED)
     add("build/program", "")
-    for content, full, line, known in (
-        ("bad", "", FAILED, False),
-        ("good", "", PASSED, False),
-        ("good", "", PASSED, True),
-        ("good", "1", PASSED, False),
-        ("bad", "", FAILED, False),
+    add("told/a.py", "good")
+    for path, content, full, line, known in (
+        ("build/program.o", "bad", "", FAILED, False),
+        ("build/program.o", "good", "", PASSED, False),
+        ("build/program.o", "good", "", PASSED, True),
+        ("build/program.o", "good", "1", PASSED, False),
+        ("told/a.py", "bad", "", FAILED, False),
+        ("told/a.py", "good", "", PASSED, True),
+        ("build/program.o", "bad", "", FAILED, False),
     ):
-        add("build/program.o", content)
+        add(path, content)
         lines = said(tmp_path, FULL=full)
         assert (lines[-1], "1 known from before" in lines[-2]) == (line, known)

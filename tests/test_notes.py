@@ -123,6 +123,11 @@ def test_written(value, kind, form, text):
     assert figures.write_as(value, kind, *form.split()) == text
 
 
+def test_bar():
+    """It begins no other cell."""
+    assert figures.markdown([["head", "a|b"]], 1) == ["| head |", "|---|", "| a\\|b |"]
+
+
 ONE = "<!--=v07/v07 tflops as .0-->1<!--/-->"
 RIGHT = f"text {ONE} and `<!--=v07-->9<!--/-->`\n\n```\n<!--=v07-->9<!--/-->\n```\n"
 WRONG = RIGHT.replace("1<!--/-->", "3<!--/-->")

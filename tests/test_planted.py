@@ -39,7 +39,7 @@ def test_bug(program, pair):
 
 @each(pair for pair in PAIRS if (pair.rung, pair.bug.name) in QUOTED)
 @needs
-@pytest.mark.cached
+@pytest.mark.cached("planted/reports.json")
 def test_report(program, pair):
     """What pages quote is what is said now."""
     path = BUILD / "emulated/planted" / program

@@ -54,7 +54,7 @@ def fills_of(record):
 
 
 @pytest.mark.needs("trace/emulated/{rung}")
-@pytest.mark.cached
+@pytest.mark.cached("bench/*.py")
 @pytest.mark.parametrize(("rung", "policy"), CASES)
 def test_story(tmp_path, rung, policy):
     """What the trace tells is what the rung does: a fill lands after it begins, is read once it has landed,

@@ -345,7 +345,7 @@ static const step parts = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 256, // one tile fills the ring
-    .stages = STAGES,
+    .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .kernels = int(std::size(PARTS)),
     .kernel_of = [](const problem *) { return -1; }, // --kernel has to say
     .explain = list_parts,

@@ -101,7 +101,7 @@ static int launch(const problem *problem, void *state) {
     if (does("faults")) {
         elsewhere.d = (void *)((uintptr_t)1 << 46); /* nothing is mapped there */
     }
-    if (!does("unwritten")) {
+    if (!does("unwritten") && !(later && does("unwritten later"))) {
         second_opinion_launch(state, &elsewhere);
     }
     return does("a wrong element")        ? spoil(problem, d + bytes - 2, 0x42, 2)

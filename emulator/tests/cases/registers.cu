@@ -3,6 +3,7 @@
 // expect in_flight 128: silent
 // expect in_flight_a_overwritten 128, in_flight_a_after_fence 128: hazard|race
 // expect other_descriptor 128: misuse, says disagree about A's descriptor
+// expect other_b 128: misuse, says disagree about B's descriptor
 // expect other_accumulation 128: misuse, says disagree about whether to accumulate
 // expect base_offset 128: misuse, says the descriptor of A, .*base offset
 // expect odd_operand 128: misuse, says first row
@@ -45,6 +46,7 @@ __global__ void operands(int *, int *, How how) {
     const bool odd = threadIdx.x == 77;
     wgmma_fence();
     if (how == "other_descriptor") wgmma(d, plain + 2 * odd, plain, 1);
+    if (how == "other_b") wgmma(d, plain, plain + 2 * odd, 1);
     if (how == "other_accumulation") wgmma(d, plain, plain, odd);
     if (how == "base_offset") wgmma(d, plain | uint64_t(1) << 49, plain, 1);
     if (how == "odd_operand") wgmma(d, plain + 128 / 16, plain, 1);

@@ -1,6 +1,6 @@
 // Streams, page-locked memory, and pointers that are not what a call takes (Guide, Streams; Events;
 // Device Memory; Runtime, API Synchronization Behavior; cudaMemcpy).
-// expect event, default_stream: silent
+// expect event, event_beside, default_stream: silent
 // expect no_event, event_before, non_blocking: race|hazard|wrong
 // expect pinned_read, pinned_written: race|hazard|wrong
 // expect pinned_read fixed, pinned_written fixed: silent
@@ -21,9 +21,10 @@ int two_streams(How how, int *from, int *between, int *out) { // a consumer on a
     cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
     cudaEventCreate(&event);
     if (how == "event_before") cudaEventRecord(event, one);
-    k<<<1, 32, 0, one>>>(from, between);
-    if (how == "event") cudaEventRecord(event, one);
-    if (how == "event" || how == "event_before") cudaStreamWaitEvent(two, event, 0);
+    const bool beside = how == "event_beside"; // which does not undo the order of a stream
+    k<<<1, 32, 0, beside ? two : one>>>(from, between);
+    if (how == "event" || beside) cudaEventRecord(event, one);
+    if (how == "event" || how == "event_before" || beside) cudaStreamWaitEvent(two, event, 0);
     k<<<1, 32, 0, blocking || how == "non_blocking" ? nullptr : two>>>(between, out);
     RETURN(host(out, 32)[3] == 7);
 }
