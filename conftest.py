@@ -41,7 +41,7 @@ STRICT = os.environ.get("STRICT") == "1"
 HELPERS = ("tests/tools/*.py", "planted/*.py", "exercises/*.*")  # what cached tests call
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
 NOT_RUN = 77  # the exit status of a program that can run no case here
-MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached", "xdist_group")
+MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
 MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|nvcc") + r")\b")
 # Sources of programs: how make ends the name of each below build/, and its marks.
 PROGRAMS = {
@@ -204,8 +204,6 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{mark}: see conftest.py")
     if hasattr(config.option, "maxschedchunk"):
         config.option.maxschedchunk = 1  # else the slowest go to one worker
-    if GPU and getattr(config.option, "dist", "no") != "no":
-        config.option.dist = "loadgroup"
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config))
 
@@ -235,9 +233,6 @@ def pytest_collection_modifyitems(config, items):
     chosen.sort(key=lambda item: -estimate(item, before))
     chosen.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     items[:] = chosen
-    for item in chosen:
-        if item.get_closest_marker("gpu"):
-            item.add_marker(pytest.mark.xdist_group("gpu"))  # one worker has the GPU and its memory
     if config.getoption("needs"):
         needed = {target for item in items if not lacks(item) for target in targets_of(item)}
         lines = [f"{BUILD.relative_to(ROOT)}/{target}\n" for target in sorted(needed)]

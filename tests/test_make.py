@@ -83,8 +83,8 @@ make compare; make compare OLD=a    => which two files.*OLD=a.jsonl NEW=b.jsonl
 make step 7 EMULATE=2               => EMULATE=2: it is 1 .* or 0
 bare step 7 EMULATE=0; bare resources 7; bare ladder EMULATE=0 => nvcc was not found.*CUDA Toolkit
 bare record; bare energy; bare variants => nvcc was not found.*CUDA Toolkit
-bare sass 7; gpu sass 7             => cuobjdump was not found.*CUDA Toolkit
-bare sanitize 7; gpu sanitize 7     => compute-sanitizer was not found.*CUDA Toolkit
+bare sass 7                         => cuobjdump was not found.*CUDA Toolkit
+bare sanitize 7                     => compute-sanitizer was not found.*CUDA Toolkit
 gpu step 7 GPU_DEVICES= EMULATE=0; gpu trace 7 GPU_DEVICES= EMULATE=0 => no GPU.*EMULATE=1
 gpu record GPU_DEVICES=; gpu energy GPU_DEVICES= => no GPU
 make rivals                         => which clones

@@ -73,15 +73,19 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    "emulator": 12710,
-    "emulator/tests": 2880,
-    "common/harness common/step.h": 5819,
-    "bench notes/tools": 5516,
-    "tests": 7391,
-    "tests/unit": 2861,
-    "tests/gpu tests/unit-gpu": 807,
-    "tests/device": 2118,
-    "tests/tools": 1475,
+    ".": 60500,
+    "emulator": 12740,
+    "emulator/tests": 2716,
+    "common/harness common/step.h": 6051,
+    "bench notes/tools": 5789,
+    "Makefile make": 797,
+    "plots": 3582,
+    "book": 2982,
+    "conftest.py tests": 9600,
+    "tests/unit": 2070,
+    "tests/gpu tests/unit-gpu": 394,
+    "tests/device": 1780,
+    "tests/tools": 830,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 MOST_BYTES = {"bench/results": 1_500_000}

@@ -344,13 +344,17 @@ TRACE_PENDING(cp_async_wait, TRACE_COPY_WAIT)
 // event for each would take longer than they do. The reads of their operands before them are noted,
 // and the time of the last one. A read is noted before it is made: an address that lives longer
 // takes a register.
-#define TRACE_LDMATRIX(function)                                                                   \
-    DEVICE void traced_##function(uint32_t(&registers)[4], const void *row, TRACE_SITE) {          \
+#define TRACE_LDMATRIX(function, matrices)                                                         \
+    DEVICE void traced_##function(uint32_t(&registers)[matrices], const void *row, TRACE_SITE) {   \
         trace::touch(TRACE_READ, shared_address(row));                                             \
         TRACE_FORWARD(function, registers, row);                                                   \
     }
-TRACE_LDMATRIX(ldmatrix_x4)
-TRACE_LDMATRIX(ldmatrix_x4_trans)
+TRACE_LDMATRIX(ldmatrix_x1, 1)
+TRACE_LDMATRIX(ldmatrix_x2, 2)
+TRACE_LDMATRIX(ldmatrix_x4, 4)
+TRACE_LDMATRIX(ldmatrix_x4_trans, 4)
+#define ldmatrix_x1 traced_ldmatrix_x1
+#define ldmatrix_x2 traced_ldmatrix_x2
 #define ldmatrix_x4 traced_ldmatrix_x4
 #define ldmatrix_x4_trans traced_ldmatrix_x4_trans
 

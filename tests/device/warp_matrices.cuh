@@ -15,10 +15,8 @@ using Tile = Shared<uint16_t, WARP_THREADS * ROW>;
 // Which row of the tile lane `lane` names: any permutation will do.
 __host__ __device__ constexpr int row_of_lane(int lane) { return lane * 5 % WARP_THREADS; }
 
-constexpr int COUNT = 4; // matrices
-
 // out [32][COUNT]: the registers of each lane.
-template <bool TRANSPOSED>
+template <int COUNT, bool TRANSPOSED>
 __global__ void read_matrices(uint32_t *out) {
     uint16_t *tile = dynamic_smem<Tile>().at;
     const int lane = threadIdx.x;
@@ -27,7 +25,11 @@ __global__ void read_matrices(uint32_t *out) {
     __syncwarp();
     uint32_t registers[COUNT];
     const uint16_t *row = &tile[row_of_lane(lane) * ROW + 8];
-    if constexpr (TRANSPOSED)
+    if constexpr (COUNT == 1)
+        ldmatrix_x1(registers, row);
+    else if constexpr (COUNT == 2)
+        ldmatrix_x2(registers, row);
+    else if constexpr (TRANSPOSED)
         ldmatrix_x4_trans(registers, row);
     else
         ldmatrix_x4(registers, row);
@@ -35,7 +37,7 @@ __global__ void read_matrices(uint32_t *out) {
         out[lane * COUNT + i] = registers[i];
 }
 
-template <bool TRANSPOSED>
+template <int COUNT, bool TRANSPOSED = false>
 static void ldmatrix() {
     const auto expected = each<uint32_t>(WARP_THREADS * COUNT, [](int i) {
         const int row = i / COUNT / 4, column = i / COUNT % 4 * 2; // in matrix i % COUNT
@@ -45,7 +47,7 @@ static void ldmatrix() {
         };
         return element(0) | element(1) << 16;
     });
-    expect_output("four matrices", expected, read_matrices<TRANSPOSED>,
+    expect_output(std::to_string(COUNT) + " matrices", expected, read_matrices<COUNT, TRANSPOSED>,
                   {1, WARP_THREADS, 1, sizeof(Tile)});
 }
 
@@ -154,8 +156,8 @@ static void wmma_product(Bits (*round)(float)) {
 static float same(float value) { return value; }
 
 static const std::vector<Case> WARP_CASES = {
-    {"ldmatrix: four matrices", ldmatrix<false>},
-    {"ldmatrix.trans: four matrices", ldmatrix<true>},
+    {"ldmatrix: one, two and four matrices", [] { ldmatrix<1>(), ldmatrix<2>(), ldmatrix<4>(); }},
+    {"ldmatrix.trans: four matrices", ldmatrix<4, true>},
     {"mma.sync: fp16, fp32 sums", [] { warp_product(same); }},
     {"mma.sync: fp16, fp16 sums", [] { warp_product(fp16_from_float); }},
     {"WMMA: all layouts, fp32 sums",
