@@ -23,10 +23,8 @@ COLUMNS = ("what", "seconds", "at most", "result", "cores", "nvcc", "GPU", "comm
 SENTENCE = ("notes/emulator.md", r"\Z", "One sentence more.\n")
 RUNG_LINE = ("steps/v07_mbarrier.cu", r"(?m)^(static int launch\(.*\n)", r"\g<1>    (void)p;\n")
 HEADER_LINE = ("common/device/mbarrier.cuh", r"(?m)^#pragma once$", "#pragma once\n")
-WITHOUT = {
-    "CUDA_HOME": "/none",
-    "PATH": ":".join(p for p in os.environ["PATH"].split(":") if "cuda" not in p),
-}
+PATHS = [path for path in os.environ["PATH"].split(":") if not os.path.exists(f"{path}/nvcc")]
+WITHOUT = {"CUDA_HOME": "/none", "PATH": ":".join(path for path in PATHS if "ccache" not in path)}
 # Name, what `make` gets, at most so many seconds, an edit before, and the environment.
 MEASURED = (
     ("step, from nothing", "step N=7", 12 if GPU else 15, None, {}),
