@@ -47,7 +47,7 @@ MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|n
 PROGRAMS = {
     ("tests/unit", ".c"): {"": "check"},
     ("tests/unit-gpu", ".c"): {"": "nvcc"},
-    ("tests/gpu", ".c"): {"": "nvcc gpu alone"},
+    ("tests/gpu", ".c"): {"": "nvcc gpu"},
     ("tests/device", ".cpp"): {"": "check"},
     ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
     ("emulator/tests", ".cpp"): {"": "check"},
@@ -77,7 +77,7 @@ class Source(pytest.File):
         for suffix, marks in PROGRAMS[folder, self.path.suffix].items():
             item = Program.from_parent(self, name=f"{self.path.stem}{suffix}")
             item.add_marker(pytest.mark.needs(f"{folder}/{item.name}"))
-            for mark in marks.split():
+            for mark in [*marks.split(), *(["alone"] if "timing" in item.name else [])]:
                 item.add_marker(mark)
             yield item
 
@@ -127,7 +127,7 @@ def refused(why: str) -> bool:
 
 @cache
 def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "missing"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
 
 
 def verdict_of(item) -> Path | None:
@@ -205,7 +205,7 @@ def pytest_configure(config):
     if hasattr(config.option, "maxschedchunk"):
         config.option.maxschedchunk = 1  # else the slowest go to one worker
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Progress(config))
+        config.pluginmanager.register(Progress(config), "progress")
 
 
 def is_chosen(item, config) -> bool:
@@ -240,9 +240,13 @@ def pytest_collection_modifyitems(config, items):
         items.clear()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
+    progress = session.config.pluginmanager.getplugin("progress")
     if session.config.getoption("needs"):
         session.exitstatus = 0  # though no test ran
+    elif progress and progress.counts[1]:
+        session.exitstatus = 1  # pytest does not count a module that is skipped
 
 
 # ---------------------------------------------------------------- what is shown
@@ -276,8 +280,13 @@ class Progress:
         self.ids = self.ids or [item.nodeid for item in session.items]
 
     def pytest_collectreport(self, report):
-        if report.failed:
-            self.counts[1] += 1
+        """A module that cannot be read, or that skips itself: each worker says so."""
+        if report.passed or report.nodeid in self.ended:
+            return
+        self.ended.add(report.nodeid)
+        failed = report.failed or refused(report.longrepr[2])
+        self.counts[1 if failed else 2] += 1
+        if failed:
             self.show(report)
 
     def pytest_runtest_logreport(self, report):
@@ -300,7 +309,7 @@ class Progress:
     def show(self, report):
         variables = [f"{name}=1" for name in ("FULL", "STRICT") if os.environ.get(name) == "1"]
         command = [*variables, sys.executable, "-m", "pytest", report.nodeid]
-        text = f"FAILED {report.nodeid}\n{report.longreprtext}\n{report.capstdout[-4000:]}"
+        text = f"FAILED {report.nodeid}\n{report.longreprtext or report.longrepr}\n{report.capstdout[-4000:]}"
         self.screen.ensure_newline()
         self.screen.write_line(f"{text.rstrip()}\nagain: {shlex.join(command)}\n")
 

@@ -80,6 +80,7 @@ def counts_of(path) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.needs(*(f"emulated/{rung}" for rung in RUNGS))
+@pytest.mark.cached("bench/**/*")
 @pytest.mark.seconds(60)
 def test_counts_as_recorded(tmp_path):
     (run,) = record.chosen("counts")

@@ -31,6 +31,7 @@ COMMANDS = [
 
 
 @pytest.mark.seconds(60)
+@pytest.mark.full
 def test_it_needs_nothing_else(tmp_path):
     for folder in ("emulator", "common/device", "common/formats"):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -86,6 +87,7 @@ F01 = [  # a mistake, which replaces the first text by the second; the exit stat
 
 
 @pytest.mark.needs("standalone/f01.cu", "emulator/libemulator.a")
+@pytest.mark.cached("emulator/**/*", "common/**/*")
 @pytest.mark.seconds(20)
 @pytest.mark.parametrize("name, before, after, status, said", F01, ids=[row[0] for row in F01])
 def test_f01_translated(name, before, after, status, said):

@@ -29,7 +29,11 @@ from bench import trace as traces
 COMMITTED = sorted(str(path.relative_to(PLOTS))[:-4] for path in PLOTS.rglob("*.svg"))
 PROBES = ["happens_before", "tile_orders"]
 PROBES += [f"bank_conflicts-{rung}" for rung in ("a03", "a04", "t02", "t03")]
-pytestmark = pytest.mark.needs("venv/plots.stamp", *(f"probes/{probe}" for probe in PROBES))
+READS = ("plots/**/*", "bench/**/*", "notes/tools/*.py", "common/**/*", "steps/*")
+pytestmark = [
+    pytest.mark.needs("venv/plots.stamp", *(f"probes/{probe}" for probe in PROBES)),
+    pytest.mark.cached(*READS),
+]
 CUBE, SMALL, WIDE = (8192,) * 3, (4096,) * 3, (32768,) * 2
 OLD = {"file": "then/7654321.jsonl", "better": 0.5}
 NEWER, CARD = {"commit": "7654321"}, {"gpu": {**H200, "card": "f0f0f0f0"}}
