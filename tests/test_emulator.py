@@ -103,6 +103,6 @@ def test_f01_translated(name, before, after, status, said):
 def test_rung_translated(rung):
     """Past the edges of its tiles, if it takes such shapes; else some whole tiles."""
     text = standalone(rung)
-    size = "296 584 440" if re.search(r"\.multiple_n = \d,", text) else "512 512 384"
+    size = "296 584 448" if re.search(r"\.multiple_n = \d,", text) else "512 512 384"
     size = size if ".multiple_k = " in text else size[:7]
     expect_run(rung, text, size, 0, "^lazy: ok")
