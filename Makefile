@@ -15,7 +15,6 @@ Q := $(if $(V),,@)
 help:
 	@sed -n 's/^#? //p' Makefile
 
-
 #? make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more);
 #?                      without a GPU, or with EMULATE=1: check it on the emulator
 step: | need-machine

@@ -11,8 +11,8 @@ nothing is known of a run before; cached("bench/*.py"), that its verdict depends
 source, its parameters, what it needs, HELPERS and those files: a pass is remembered, and FULL=1
 forgets it.
 
-Without FULL=1 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as
-in CI, what is skipped has failed, unless it needs a GPU, or nvcc where there is none.
+`make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as in CI, what is
+skipped has failed, unless it needs a GPU, or nvcc where there is none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,12 @@ STATE = BUILD / "tests"
 SECONDS = STATE / "seconds.json"  # how long each test took when it ran last
 VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered, with what it counts
 STRICT = os.environ.get("STRICT") == "1"
-HELPERS = ("tests/tools/*.py", "planted/*.py", "exercises/*.*")  # what cached tests call
+HELPERS = (
+    "conftest.py",
+    "tests/tools/*.py",
+    "planted/*.py",
+    "exercises/*.*",
+)  # what cached tests call
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
 NOT_RUN = 77  # the exit status of a program that can run no case here
 MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
@@ -309,7 +314,8 @@ class Progress:
     def show(self, report):
         variables = [f"{name}=1" for name in ("FULL", "STRICT") if os.environ.get(name) == "1"]
         command = [*variables, sys.executable, "-m", "pytest", report.nodeid]
-        text = f"FAILED {report.nodeid}\n{report.longreprtext or report.longrepr}\n{report.capstdout[-4000:]}"
+        said = report.longreprtext or str(report.longrepr)
+        text = f"FAILED {report.nodeid}\n{said}\n{report.capstdout[-4000:]}"
         self.screen.ensure_newline()
         self.screen.write_line(f"{text.rstrip()}\nagain: {shlex.join(command)}\n")
 
@@ -328,7 +334,7 @@ class Progress:
             self.screen.write_line(line)
 
     def expected(self, name: str) -> float:
-        return self.before.get(name, 0.2)
+        return max(self.before.get(name, 0.2), 0.01)  # many take less than is recorded
 
     def pytest_unconfigure(self):
         if self.config.getoption("needs") or self.config.option.collectonly:

@@ -3,7 +3,8 @@
     python3 -m planted.plant found       writes found.tsv: what found which bug
     python3 -m planted.plant reports     writes reports.json: what is said of the bugs that pages quote
 
-Both collect what `make test` has left in build/planted/said/; found.tsv wants FULL=1, which calls it.
+Both collect what `make test` has left in build/planted/said/, and keep the rows of bugs that have not
+run. `make test FULL=1` does the first by itself.
 """
 
 from __future__ import annotations
@@ -371,15 +372,26 @@ def say(kind: str, pair: Pair, row: list[str] | dict) -> None:
     path.write_text(json.dumps(row))
 
 
+def read_found() -> list[list[str]]:
+    lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.exists() else [""]
+    return [line.split("\t") for line in lines[1:]]
+
+
 def collect(kind: str) -> None:
-    names = {Pair(rung, bug).name: i for i, bug in enumerate(read_bugs()) for rung in bug.changes}
-    paths = [path for path in (SAID / kind).glob("*.json") if path.stem in names]
-    paths.sort(key=lambda path: (names[path.stem], path.stem))
-    rows = [json.loads(path.read_text()) for path in paths]
+    order = [(bug.name, rung) for bug in read_bugs() for rung in bug.changes]
     if kind == "found":
-        FOUND.write_text("".join("\t".join(row) + "\n" for row in (COLUMNS, *rows)))
+        rows = {(row[0], row[1]): row for row in read_found()}
     else:
-        text = json.dumps(rows, indent=1, ensure_ascii=False)
+        rows = {(row["bug"], row["rung"]): row for row in read_reports()}
+    for bug, rung in order:
+        path = SAID / kind / f"{rung}-{bug}.json"
+        if path.exists():
+            rows[bug, rung] = json.loads(path.read_text())
+    kept = [rows[pair] for pair in order if pair in rows]
+    if kind == "found":
+        FOUND.write_text("".join("\t".join(row) + "\n" for row in (COLUMNS, *kept)))
+    else:
+        text = json.dumps(kept, indent=1, ensure_ascii=False)
         REPORTS.write_text(f"{text}\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What a rung does on other cards: the emulated device stands in for them."""
+"""What a rung does on other cards, of whose capability the emulated device can be."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ MADE = {
 
 
 def rows(table):
-    """A case for each command, and for each of what stands for several."""
+    """A case for each command, and for each rung or verb where it names all."""
     for line in table.strip("\n").splitlines():
         commands, _, expression = line.partition("=> ")
         both = [(one.strip(), expression) for one in re.split("; (?=make|plan|bare|gpu)", commands)]

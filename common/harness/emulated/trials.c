@@ -150,10 +150,10 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
     problem shape = {.m = last_rows(tile->m * above), .n = n - 8};
     int k_tiles = 3 * LEAST_SHARE; /* gathered: three parts, which divide no tile's rows */
     if (is_whole(tile)) {
-        /* In a ping-pong a consumer skips more than one round of the ring; or it stores a tile of
-         * one k-tile while the other still reads the ring. */
+        /* In a ping-pong a consumer skips three rounds of the ring, which change the parity; or it
+         * stores a tile of one k-tile while the other still reads the ring. */
         const bool is_short = tile->ping_pong && !fullest;
-        k_tiles = is_short ? 1 : (tile->ping_pong ? 2 : 1) * tile->stages + 1;
+        k_tiles = is_short ? 1 : (tile->ping_pong ? 3 : 1) * tile->stages + 1;
         shape.m += tile->m * above;
         shape.n = (tile->ping_pong ? workers - is_short : 2) * n + RAGGED_N;
     } else if (tile->cuts && (tile->ping_pong || workers < 3)) {
