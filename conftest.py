@@ -231,6 +231,11 @@ def seconds_before() -> dict[str, float]:
     return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
 
 
+def write_seconds(seconds: dict[str, float]) -> None:
+    STATE.mkdir(parents=True, exist_ok=True)
+    SECONDS.write_text(json.dumps(seconds, indent=0, sort_keys=True))
+
+
 def pytest_collection_modifyitems(config, items):
     chosen = [item for item in items if is_chosen(item, config)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
@@ -242,6 +247,8 @@ def pytest_collection_modifyitems(config, items):
         needed = {target for item in items if not lacks(item) for target in targets_of(item)}
         lines = [f"{BUILD.relative_to(ROOT)}/{target}\n" for target in sorted(needed)]
         Path(config.getoption("needs")).write_text("".join(lines))
+        # Of tests that never ran, for the time left: the process that shows it sees no marks.
+        write_seconds({**{item.nodeid: estimate(item, before) for item in items}, **before})
         items.clear()
 
 
@@ -339,7 +346,7 @@ class Progress:
     def pytest_unconfigure(self):
         if self.config.getoption("needs") or self.config.option.collectonly:
             return
-        SECONDS.write_text(json.dumps({**self.before, **self.seconds}, indent=0, sort_keys=True))
+        write_seconds({**self.before, **self.seconds})
         slowest = sorted(self.seconds.items(), key=lambda one: -one[1])[:5]
         known = f"; {self.known} known from before" if self.known else ""
         print(f"slowest: {', '.join(f'{name} {took:.0f} s' for name, took in slowest)}{known}")

@@ -5,6 +5,10 @@
 set -uo pipefail
 make=$1 parallel=$2 python=$3 build=$4
 shift 4
+[[ $build == build ]] || {
+    echo "tests look for what is built in build/: make test takes no BUILD=$build" >&2
+    exit 2
+}
 if "$make" --no-print-directory -s "$build/venv/tests.stamp"; then
     python=$build/venv/bin/python
 elif ! "$python" -c 'import pytest'; then
