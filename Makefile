@@ -57,7 +57,7 @@ list:
 	@make/list.sh $(SOURCES)
 
 #? make ladder          run all rungs, show and record the results; on the emulator, check them
-#?                      and count. TRACK=v|a|t|f|all SIZES=8192,4096x14336x4096 (or squares,
+#?                      and count. TRACK=v|s|a|t|f|all SIZES=8192,4096x14336x4096 (or squares,
 #?                      models, all) PROTOCOL=burst|sustained|both|call
 ladder: | need-python need-machine
 	$(misuse)$(call build,$(if $(EMULATED),$(EMULATED_PROGRAMS),$(PROGRAMS)))

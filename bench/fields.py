@@ -15,7 +15,7 @@ KINDS = {  # what a value is as JSON
     "truth": "true|false",
     "text": TEXT,
     "number-or-name": rf"\d+|{TEXT}",
-    "program": r'"[vatf](?:\d\d(?:-[a-z0-9-]+)?|-[a-z0-9-]+)"',  # bench/results.py: NAME
+    "program": r'"[vsatf](?:\d\d(?:-[a-z0-9-]+)?|-[a-z0-9-]+)"',  # bench/results.py: NAME
     "date": r'"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?"',
     "commit": r'"[\w.+-]+"',
     "version": r'"\d+[\d.]*"',

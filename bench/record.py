@@ -46,7 +46,7 @@ NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
 # The rivals that `make rivals` has built.
-RIVALS = sorted(path.name for path in (ROOT / "build/rivals/steps").glob("[vatf]-*"))
+RIVALS = sorted(path.name for path in (ROOT / "build/rivals/steps").glob("[vsatf]-*"))
 RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
 RIVALS = [name for name in RIVALS if name[0] != "f"]
 LACKING = {"rivals": not RIVALS, "f-rivals": not RIVALS_OF_FP8}

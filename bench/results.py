@@ -29,11 +29,11 @@ PROTOCOLS = ("burst", "sustained", "call")
 
 # --- names --------------------------------------------------------------------------------------
 
-TRACKS = "vatf"
+TRACKS = "vsatf"
 MOVING = "t"  # the track that moves words instead of multiplying
 APART = ("a01", "t01")  # they compute something else than their track, and run by themselves
 # A rung (v07), a variant of it (v06-each-sm), or a rival beside its track (v-cutlass-cooperative).
-NAME = re.compile(r"[vatf]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
+NAME = re.compile(r"[vsatf]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
 EARLY = "early"  # the rung itself, launched early, beside its usual launch
 
 

@@ -23,7 +23,7 @@ HEADER = """// {name}, from {origin}: (the idea, in a few words).
 
 def rung(word: str, origin: str = "v") -> str:
     """7, 07, v7 and v07 are one rung; a number alone is of the track of `origin`."""
-    found = re.fullmatch(r"([vatf]?)0*(\d{1,2})", word)
+    found = re.fullmatch(r"([vsatf]?)0*(\d{1,2})", word)
     if found is None:
         print(
             f"new.py: {word!r} is no rung; say for example make new N=30 FROM=16", file=sys.stderr

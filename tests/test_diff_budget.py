@@ -17,6 +17,7 @@ EXCEPTIONS = {
     "v20": "parts of tiles, a workspace for their sums, and a count of arrivals",
     "v22": "the consumers, the clusters and the epilogue become parameters of a family",
     "v23": "joins v19, v20 and v21 to the family",
+    "s01": "the ring and its roles move to common/device, and the kernel becomes a template",
     "a02": "another interface: mma.sync from registers instead of WMMA",
 }
 # Rungs that may be longer than MAX_LINES: by how much at most, and why.

@@ -136,7 +136,13 @@ def make(*words):
 # ---------------------------------------------------------------- programs
 
 TMA = {"sm_90", "sm_100", "sm_120"}
-GPUS = {"a": {*TMA, "sm_80", "sm_86", "sm_89"}, "t": TMA, "v": {"sm_90a"}, "f": {"sm_90a"}}
+GPUS = {
+    "a": {*TMA, "sm_80", "sm_86", "sm_89"},
+    "t": TMA,
+    "v": {"sm_90a"},
+    "s": {"sm_90a"},
+    "f": {"sm_90a"},
+}
 MORE = [*VARIANTS, *(f"standalone/{rung}" for rung in STANDALONE)]
 MORE += [f"trace/steps/{rung}" for rung in TRACED]
 SAMPLE = ("/a02-fp32-sums", "/f02-every-2", "/t08-six-ctas", "/v08-no-multicast", "/v07")
@@ -144,7 +150,7 @@ SAMPLE = ("/a02-fp32-sums", "/f02-every-2", "/t08-six-ctas", "/v08-no-multicast"
 
 def rarely(program):
     """Without FULL=1 only if it is in the sample, or its patch or rung was touched."""
-    is_new = touched() & {re.search(r"[vatf]\d\d", program)[0], program.rpartition("/")[2]}
+    is_new = touched() & {re.search(r"[vsatf]\d\d", program)[0], program.rpartition("/")[2]}
     often = is_new or program.endswith(SAMPLE)
     return pytest.param(program, marks=() if often else pytest.mark.full)
 
@@ -156,7 +162,7 @@ def test_is_built(program):
     """For the GPUs that it is for; make has refused what spills or is serialised."""
     log = (BUILD / f"{program}.ptxas.log").read_text()
     found = set(re.findall(r"for '(sm_\w+)'", log))
-    wanted = GPUS[re.search(r"[vatf]\d\d", program)[0][0]]
+    wanted = GPUS[re.search(r"[vsatf]\d\d", program)[0][0]]
     assert found == wanted or (len(found) == 1 and not program.startswith(("steps", "trace")))
 
 

@@ -20,7 +20,7 @@ from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
 from notes.tools import tables
 
-TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA", "f": "FP8"}
+TRACKS = {"v": "Hopper", "s": "Shapes", "a": "Ampere", "t": "TMA", "f": "FP8"}
 STYLE = "style.css"
 SEARCH, INDEX = "search.html", "search-index.js"
 RESULTS = "bench/results"
@@ -305,7 +305,7 @@ class Site:
         said, shown = {}, ""  # by the pages that show it
         for path in self.found("notes", "*.md"):
             said.update(PICTURE.findall(self.read(path)))
-        for name in PICTURES_OF[letter]:
+        for name in PICTURES_OF.get(letter, ()):
             if name in said and self.is_file(f"plots/{name}.svg"):
                 shown += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
         return shown if text == tables.NOTHING and shown else text + shown

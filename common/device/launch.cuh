@@ -227,6 +227,14 @@ T *upload_array(const T *elements, size_t count) {
     return nullptr;
 }
 
+// Allocates `count` elements of device memory, which hold anything. Free them with release_array.
+template <typename T>
+int allocate_array(T **array, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    return launch_check(cudaMalloc(array, bytes), "allocating device memory, bytes",
+                        (long long)bytes);
+}
+
 // Allocates `count` zeroed elements of device memory; none: *zeros is nullptr. They are zero for
 // what is enqueued on `stream` from now on, of whatever kind it is: cudaMemset would clear them on
 // the legacy stream, for which a non-blocking stream doesn't wait. Free them with release_array.
@@ -234,8 +242,7 @@ template <typename T>
 int make_zeros(T **zeros, size_t count, cudaStream_t stream) {
     const size_t bytes = count * sizeof(T);
     *zeros = nullptr;
-    return count > 0 && (launch_check(cudaMalloc(zeros, bytes), "allocating device memory, bytes",
-                                      (long long)bytes) ||
+    return count > 0 && (allocate_array(zeros, count) ||
                          launch_check(cudaMemsetAsync(*zeros, 0, bytes, stream),
                                       "zeroing device memory, bytes", (long long)bytes));
 }

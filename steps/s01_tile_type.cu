@@ -1,0 +1,215 @@
+// s01, from v17: a tile is a type.
+//
+// v17 is made for one shape: its tile of 256 x 200 leaves SMs idle wherever D has fewer than 132 of
+// them, or a few more than a multiple of that. Here the tile is a type, Tile<BM, BN>, from which
+// the ring's depth, the blocks of accumulators and the staging memory follow, and the kernel is a
+// template over it. What v01 to v17 have taught, the ring and its roles, is in pipeline.cuh. Of
+// three tiles the host takes the one with the fewest waves times its area. The tiles' order is
+// arithmetic, with divisions by multiplication, so that no table has to be made and read. Expected:
+// 2x at 1024 cubed, 1.2x at 2048, nothing at 8192.
+#include "step.h"
+#include "device/dependent_launch.cuh"
+#include "device/grouped_order.h"
+#include "device/launch.cuh"
+#include "device/pipeline.cuh"
+#include "device/registers.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
+
+// What a launch computes. All of it is arithmetic: nothing is in device memory.
+struct Work {
+    int m; // of D
+    int n;
+    int k_tiles;
+    grouped_order order; // of tiles
+    bool again_a;        // the next wave reads A's rows again ...
+    bool again_b;        // ... or B's
+};
+
+// The pieces of work of a CTA, one after the other.
+template <typename T>
+struct Schedule {
+    const Work &work;
+    int index = blockIdx.x; // in the order
+    bool backwards = false; // every other tile of this CTA
+
+    // The next piece; false: there are no more.
+    DEVICE bool next(Piece &piece) {
+        if (index >= work.order.tiles)
+            return false;
+        const tile_coordinate tile = ordered_tile(&work.order, index);
+        piece = {tile.m, tile.n, 0, work.k_tiles, backwards};
+        index += gridDim.x;
+        backwards = !backwards;
+        return true;
+    }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(T::THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const __grid_constant__ Work work) {
+    Storage<T> &smem = dynamic_smem<Storage<T>>();
+    const int warpgroup = warpgroup_index();
+
+    if (threadIdx.x == 0) {
+        launch_dependents();
+        init_full(smem);
+        init_empty(smem);
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    Ring<T::STAGES> ring; // it continues from piece to piece
+    Schedule<T> schedule = {work};
+    Piece piece;
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // Waits for the previous launch, which may still write A or B, or read or write D. The
+        // consumers store only what depends on these loads, so they need no wait of their own.
+        wait_for_launch_before();
+        const Operand a = {&map_a, work.m, work.again_a};
+        const Operand b = {&map_b, work.n, work.again_b};
+        while (threadIdx.x == 0 && schedule.next(piece))
+            load(smem, ring, piece, a, b);
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        while (schedule.next(piece)) {
+            float acc[T::BLOCKS][T::WN / 2];
+            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            for (int block = 0; block < T::BLOCKS; ++block)
+                T::Store::store(smem.d[consumer], false, STAGING_BARRIER + consumer, &map_d,
+                                acc[block], piece.m * T::BM + T::row(consumer) + block * T::WM,
+                                piece.n * T::BN + T::column(consumer), nullptr, work.m, work.n);
+        }
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+    }
+}
+
+// One of the kernels, and what the host has to know about it.
+struct Kernel {
+    void (*run)(TensorMap, TensorMap, TensorMap, Work);
+    tile_kind kind;
+    size_t smem;
+};
+
+template <typename T>
+constexpr Kernel kernel() {
+    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
+}
+
+static const Kernel KERNELS[] = {
+    kernel<Tile<256, 200>>(),
+    kernel<Tile<128, 256>>(),
+    kernel<Tile<128, 128>>(),
+};
+constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+
+// A kernel, and how it is launched.
+struct Plan {
+    const Kernel *kernel;
+    int tiles_m;
+    int tiles_n;
+    int workers; // CTAs: the fewest that finish in the same number of waves
+    double cost;
+};
+
+// What a kernel would do: waves of tiles, each of which takes a time like its area.
+static Plan make_plan(const Kernel &kernel, const problem *p, int most) {
+    const tile_kind &kind = kernel.kind;
+    Plan plan = {&kernel, ceil_div(p->m, kind.rows), ceil_div(p->n, kind.columns), 0, 0};
+    const int tiles = plan.tiles_m * plan.tiles_n;
+    plan.workers = balanced_workers(tiles, most);
+    plan.cost = double(ceil_div(tiles, most)) * kind.rows * kind.columns;
+    return plan;
+}
+
+// The plan for a product; of the kernel that the problem names, if it names one.
+static int choose(Plan *best, const problem *p) {
+    int most;
+    if (multiprocessor_count(&most))
+        return 1;
+    *best = make_plan(KERNELS[p->kernel > 0 ? p->kernel - 1 : 0], p, most);
+    for (const Kernel &kernel : KERNELS) {
+        const Plan plan = make_plan(kernel, p, most);
+        if (p->kernel == 0 && plan.cost < best->cost)
+            *best = plan;
+    }
+    return 0;
+}
+
+static step_tile tile_of(int kernel) { return tile_record(&KERNELS[kernel].kind, false); }
+
+static int kernel_of(const problem *p) {
+    Plan plan;
+    return choose(&plan, p) ? -1 : int(plan.kernel - KERNELS);
+}
+
+struct State {
+    const Kernel *kernel;
+    TileMaps maps;
+    Work work;
+    int ctas; // at most one per SM
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    Plan plan;
+    int l2 = 0;
+    *state = made;
+    if (choose(&plan, p) || l2_size(&l2))
+        return 1;
+    const tile_kind &kind = plan.kernel->kind;
+    const int group = square_group(plan.workers, kind.columns, kind.rows);
+    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
+    // Of a single wave nothing is read again by the next, but its CTAs share rows.
+    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
+    made->kernel = plan.kernel;
+    made->ctas = plan.workers;
+    made->work = {.m = p->m,
+                  .n = p->n,
+                  .k_tiles = ceil_div(p->k, TILE_K),
+                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
+                  .again_a = !hints || in_group > plan.workers,
+                  .again_b = !hints || in_group < 2 * plan.workers};
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
+    const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
+           allow_dynamic_smem(plan.kernel->run, plan.kernel->smem);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    const Kernel *kernel = made->kernel;
+    return launch_early(p->early, kernel->run, dim3(made->ctas), dim3(tile_threads(&kernel->kind)),
+                        dim3(1), kernel->smem, p->stream, made->maps.a, made->maps.b, made->maps.d,
+                        made->work);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step s01 = {
+    .name = "s01",
+    .idea = "a tile is a type",
+    .below = "v17",
+    .computes = GEMM_BF16,
+    .launches_early = true,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 8,
+    .kernels = KERNEL_COUNT,
+    .tile_of = tile_of,
+    .kernel_of = kernel_of,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&s01, argc, argv); }
