@@ -13,6 +13,7 @@
 #include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
+#include "device/tile_plan.h"
 #include "device/wgmma.cuh"
 
 constexpr int PRODUCER_REGISTERS = 40;
@@ -108,34 +109,19 @@ static const Kernel KERNELS[] = {
 };
 constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
 
-// A kernel, and how it is launched.
-struct Plan {
-    const Kernel *kernel;
-    int tiles_m;
-    int tiles_n;
-    int workers; // CTAs: the fewest that finish in the same number of waves
-    double cost;
-};
-
-// What a kernel would do: waves of tiles, each of which takes a time like its area.
-static Plan make_plan(const Kernel &kernel, const problem *p, int most) {
-    const tile_kind &kind = kernel.kind;
-    Plan plan = {&kernel, ceil_div(p->m, kind.rows), ceil_div(p->n, kind.columns), 0, 0};
-    const int tiles = plan.tiles_m * plan.tiles_n;
-    plan.workers = balanced_workers(tiles, most);
-    plan.cost = double(ceil_div(tiles, most)) * kind.rows * kind.columns;
-    return plan;
-}
-
-// The plan for a product; of the kernel that the problem names, if it names one.
-static int choose(Plan *best, const problem *p) {
-    int most;
-    if (multiprocessor_count(&most))
+// The plan for a product: that of the kernel with the fewest waves of tiles times the area of a
+// tile, or of the kernel that the problem names.
+static int choose(tile_plan *best, const problem *p) {
+    int clusters[TILE_MOST_CLUSTER + 1] = {}; // that are resident at once: [1] of one CTA
+    if (multiprocessor_count(&clusters[1]))
         return 1;
-    *best = make_plan(KERNELS[p->kernel > 0 ? p->kernel - 1 : 0], p, most);
-    for (const Kernel &kernel : KERNELS) {
-        const Plan plan = make_plan(kernel, p, most);
-        if (p->kernel == 0 && plan.cost < best->cost)
+    best->cost = HUGE_VAL;
+    for (int i = 0; i < KERNEL_COUNT; ++i) {
+        const tile_kind &kind = KERNELS[i].kind;
+        tile_plan plan = tile_plan_of(&kind, p, false, clusters);
+        plan.kernel = i;
+        plan.cost = double(plan.waves) * kind.rows * kind.columns;
+        if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
             *best = plan;
     }
     return 0;
@@ -144,8 +130,8 @@ static int choose(Plan *best, const problem *p) {
 static step_tile tile_of(int kernel) { return tile_record(&KERNELS[kernel].kind, false); }
 
 static int kernel_of(const problem *p) {
-    Plan plan;
-    return choose(&plan, p) ? -1 : int(plan.kernel - KERNELS);
+    tile_plan plan;
+    return choose(&plan, p) ? -1 : plan.kernel;
 }
 
 struct State {
@@ -157,30 +143,30 @@ struct State {
 
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
-    Plan plan;
+    tile_plan plan;
     int l2 = 0;
     *state = made;
     if (choose(&plan, p) || l2_size(&l2))
         return 1;
-    const tile_kind &kind = plan.kernel->kind;
+    made->kernel = &KERNELS[plan.kernel];
+    made->ctas = plan.workers;
+    const tile_kind &kind = made->kernel->kind;
     const int group = square_group(plan.workers, kind.columns, kind.rows);
     const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
-    made->kernel = plan.kernel;
-    made->ctas = plan.workers;
     made->work = {.m = p->m,
                   .n = p->n,
                   .k_tiles = ceil_div(p->k, TILE_K),
                   .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
                   .again_a = !hints || in_group > plan.workers,
-                  .again_b = !hints || in_group < 2 * plan.workers};
+                  .again_b = !hints || 2 * plan.workers > in_group};
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
     const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
-           allow_dynamic_smem(plan.kernel->run, plan.kernel->smem);
+           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
 }
 
 static int launch(const problem *p, void *state) {

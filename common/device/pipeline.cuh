@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/cluster.cuh"
+#include "device/cluster_sums.cuh"
 #include "device/mbarrier.cuh"
 #include "device/ring.cuh"
 #include "device/tile.cuh"
@@ -152,4 +153,22 @@ DEVICE void multiply(float (&acc)[T::BLOCKS][T::WN / 2], Storage<T> &smem, Ring<
     wgmma_wait<0>(acc);
     if (T::IN_FLIGHT > 0)
         release_stage(smem, previous, loader);
+}
+
+// A consumer of a CTA whose cluster has all `parts` parts of a tile: adds them, and stores its
+// CTA's share of the rows of D, of m x n. `barrier` is a named barrier of all consumers.
+template <typename T>
+DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::WN / 2], const Piece &piece,
+                   int consumer, int barrier, int parts, bf16 *d, int m, int n) {
+    using Sums = ClusterSums<T::ROWS_D, T::COLUMNS_D, T::PITCH, T::SWAP, T::CTAS>;
+    constexpr int THREADS = T::CONSUMERS * WARPGROUP_THREADS;
+    float *sums = reinterpret_cast<float *>(smem.a);
+    named_barrier_sync(barrier, THREADS); // no wgmma still reads the ring
+#pragma unroll
+    for (int block = 0; block < T::BLOCKS; ++block)
+        Sums::write(sums, acc[block], T::row(consumer) + block * T::WM, T::column(consumer));
+    cluster_sync(); // the sums of all CTAs are there
+    Sums::add(d, m, n, sums, parts, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
+              (T::SWAP ? piece.m : piece.n) * T::COLUMNS_D, threadIdx.x - WARPGROUP_THREADS,
+              THREADS);
 }

@@ -1,0 +1,82 @@
+/* How a kernel is launched for a product, and a model of a few lines of the cycles that it takes.
+ * Plain C, so that rungs, tests and bench/ run the same code. */
+#ifndef GEMM_LADDER_TILE_PLAN_H
+#define GEMM_LADDER_TILE_PLAN_H
+
+#include "device/tile_kind.h"
+#include "device/tile_schedule.h"
+
+#include <math.h>
+
+enum {
+    TILE_MOST_CLUSTER = 8, /* CTAs */
+    TILE_LEAST_K_TILES = 4 /* of a part of a tile: fewer only fill the pipeline */
+};
+
+typedef struct tile_plan {
+    int kernel;  /* its place in a rung's table */
+    int parts;   /* of a tile along k, added by a cluster; 1: it is whole */
+    int tiles_m; /* tiles, or clusters' blocks of them, along wgmma's M side ... */
+    int tiles_n; /* ... and its N side */
+    int waves;
+    int workers; /* CTAs, or clusters: the fewest that finish in so many waves; 0: none fits */
+    double cost; /* cycles, or what is like them */
+} tile_plan;
+
+/* The number of pieces that cover `length`. */
+static inline int tile_pieces(int length, int piece) {
+    return length / piece + (length % piece != 0);
+}
+
+/* The parts of each tile: as many as shorten the longest one and fit on the GPU at once.
+ * clusters[i] is how many clusters of i CTAs do. */
+static inline int tile_parts(const tile_kind *kind, int tiles, int k_tiles, const int *clusters) {
+    const int ctas = tile_ctas(kind);
+    int best = 1;
+    for (int parts = 2; kind->gathers && parts * ctas <= TILE_MOST_CLUSTER; ++parts)
+        if (tiles <= clusters[parts * ctas] && k_tiles / parts >= TILE_LEAST_K_TILES &&
+            tile_pieces(k_tiles, parts) < tile_pieces(k_tiles, best))
+            best = parts;
+    return best;
+}
+
+/* The plan of a kernel, with parts of tiles if they are wanted and possible. */
+static inline tile_plan tile_plan_of(const tile_kind *kind, const problem *p, bool in_parts,
+                                     const int *clusters) {
+    const int rows = kind->swapped ? p->n : p->m;
+    const int columns = kind->swapped ? p->m : p->n;
+    tile_plan plan = {0, 1, 0, 0, 0, 0, HUGE_VAL};
+    plan.tiles_m = tile_pieces(rows, kind->rows * kind->above);
+    plan.tiles_n = tile_pieces(columns, kind->columns * kind->beside);
+    const int tiles = plan.tiles_m * plan.tiles_n;
+    if (in_parts)
+        plan.parts = tile_parts(kind, tiles, tile_pieces(p->k, TILE_K), clusters);
+    const int most = clusters[plan.parts * tile_ctas(kind)];
+    if (most > 0) {
+        plan.waves = tile_pieces(tiles, most);
+        plan.workers = balanced_workers(tiles, most);
+    }
+    return plan;
+}
+
+/* The cycles of a plan: waves of tiles, each as long as its multiplications or its loads, and its
+ * end. In ping-pong a tile's end overlaps with the multiplication of the next one. Round numbers:
+ * tile_model.h has the ones that are fitted to measurements. */
+static inline double tile_cost(const tile_kind *kind, const tile_plan *plan, int k) {
+    const double port_bytes = 90;      /* that an SM receives in a cycle */
+    const double store_column = 8;     /* cycles for 64 accumulators of a column, to D */
+    const double gather_column = 32;   /* for adding the parts of those */
+    const double start_cluster = 1500; /* of a launch of clusters, more than of CTAs */
+    const int turns = kind->ping_pong ? 2 : 1;
+    const double k_tile = fmax(kind->rows * kind->columns / 64.0,
+                               2.0 * (TILE_K * (kind->rows + kind->columns)) / port_bytes);
+    const double multiply = tile_pieces(tile_pieces(k, TILE_K), plan->parts) * k_tile;
+    const double columns = kind->rows / 64.0 * kind->columns * turns / kind->consumers;
+    const double end =
+        columns * (store_column / plan->parts + (plan->parts > 1 ? gather_column : 0));
+    const double tile = turns > 1 ? fmax(multiply, (multiply + end) / 2) : multiply + end;
+    return plan->waves * tile + (turns > 1 ? end : 0) +
+           (plan->parts * tile_ctas(kind) > 1 ? start_cluster : 0);
+}
+
+#endif

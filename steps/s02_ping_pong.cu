@@ -1,0 +1,231 @@
+// s02: one consumer, and ping-pong.
+//
+// Two consumers that share a tile end it together: while they store it, the tensor cores wait. With
+// a long k that is little; with k = 256 a tile ends every four k-tiles. In ping-pong each consumer
+// has a tile of its own, and one multiplies while the other stores (v15, which loses at 8192 cubed,
+// where tiles are long and a smaller tile costs bandwidth). And where D is small, a tile of 64 rows
+// has work for one consumer alone: more CTAs share the product. The cost of a plan now counts a
+// tile's end, and loads that take longer than its multiplications. Expected: 1.3x at 8192 x 8192 x
+// 256 over s01, 1.1x at 512 cubed.
+#include "step.h"
+#include "device/dependent_launch.cuh"
+#include "device/grouped_order.h"
+#include "device/launch.cuh"
+#include "device/pipeline.cuh"
+#include "device/registers.cuh"
+#include "device/tile_plan.h"
+#include "device/wgmma.cuh"
+
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
+
+// What a launch computes. All of it is arithmetic: nothing is in device memory.
+struct Work {
+    int m; // of D
+    int n;
+    int k_tiles;
+    grouped_order order; // of tiles
+    bool again_a;        // the next wave reads A's rows again ...
+    bool again_b;        // ... or B's
+};
+
+// The pieces of work of a CTA, one after the other.
+template <typename T>
+struct Schedule {
+    const Work &work;
+    int index;              // in the order
+    bool backwards = false; // every other tile of this CTA
+
+    // The next piece but for `turns` - 1 others; false: there are no more.
+    DEVICE bool next(Piece &piece, int turns) {
+        if (index >= work.order.tiles)
+            return false;
+        const tile_coordinate tile = ordered_tile(&work.order, index);
+        piece = {tile.m, tile.n, 0, work.k_tiles, backwards};
+        index += turns * gridDim.x;
+        backwards = !backwards;
+        return true;
+    }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(T::THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const __grid_constant__ Work work) {
+    Storage<T> &smem = dynamic_smem<Storage<T>>();
+    const int warpgroup = warpgroup_index();
+    const int turns = warpgroup > 0 ? T::TURNS : 1;
+
+    if (threadIdx.x == 0) {
+        launch_dependents();
+        init_full(smem);
+        init_empty(smem);
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    Ring<T::STAGES> ring; // it continues from piece to piece
+    Schedule<T> schedule = {work, int(blockIdx.x + warpgroup / 2 * (T::TURNS - 1) * gridDim.x)};
+    Piece piece;
+    if (warpgroup == 0) {
+        if (T::CONSUMERS > 1)
+            setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // Waits for the previous launch, which may still write A or B, or read or write D. The
+        // consumers store only what depends on these loads, so they need no wait of their own.
+        wait_for_launch_before();
+        const Operand a = {&map_a, work.m, work.again_a};
+        const Operand b = {&map_b, work.n, work.again_b};
+        while (threadIdx.x == 0 && schedule.next(piece, turns))
+            load(smem, ring, piece, a, b);
+    } else {
+        if (T::CONSUMERS > 1)
+            setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
+        ring.skip(consumer * (T::TURNS - 1) * work.k_tiles);
+        while (schedule.next(piece, turns)) {
+            // Waits for the other consumer: before, the parity of `full` may match an older phase.
+            if (T::TURNS > 1) {
+                mbarrier_wait(&smem.turn[consumer], turn);
+                // All threads have seen it before one of them hands it on and it comes back.
+                named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
+                turn ^= 1;
+            }
+            float acc[T::BLOCKS][T::WN / 2];
+            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            for (int block = 0; block < T::BLOCKS; ++block)
+                T::Store::store(smem.d[consumer], false, STAGING_BARRIER + consumer, &map_d,
+                                acc[block], piece.m * T::BM + T::row(consumer) + block * T::WM,
+                                piece.n * T::BN + T::column(consumer), nullptr, work.m, work.n);
+            ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
+        }
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+    }
+}
+
+// One of the kernels, and what the host has to know about it.
+struct Kernel {
+    void (*run)(TensorMap, TensorMap, TensorMap, Work);
+    tile_kind kind;
+    size_t smem;
+};
+
+template <typename T>
+constexpr Kernel kernel() {
+    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
+}
+
+static const Kernel KERNELS[] = {
+    kernel<Tile<256, 200>>(),
+    kernel<Tile<128, 256>>(),
+    kernel<Tile<128, 128>>(),
+    kernel<Tile<128, 200, PING_PONG>>(),
+    kernel<Tile<128, 128, PING_PONG>>(),
+    kernel<Tile<64, 128, ALONE>>(),
+    kernel<Tile<64, 64, ALONE>>(),
+};
+constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+
+constexpr double PORT_BYTES = 90;  // that an SM receives in a cycle
+constexpr double STORE_COLUMN = 8; // cycles for 64 accumulators of a column, to D
+
+// The cycles of a plan: waves of tiles, each as long as its multiplications or its loads, and its
+// end. In ping-pong a tile's end overlaps with the multiplication of the next one.
+static double cost(const tile_kind &kind, const tile_plan &plan, int k) {
+    const int turns = kind.ping_pong ? 2 : 1;
+    const double k_tile = fmax(kind.rows * kind.columns / 64.0,
+                               2.0 * (TILE_K * (kind.rows + kind.columns)) / PORT_BYTES);
+    const double multiply = ceil_div(k, TILE_K) * k_tile;
+    const double end = kind.rows / 64.0 * kind.columns * turns / kind.consumers * STORE_COLUMN;
+    const double tile = turns > 1 ? fmax(multiply, (multiply + end) / 2) : multiply + end;
+    return plan.waves * tile + (turns > 1 ? end : 0);
+}
+
+// The cheapest plan for a product, or that of the kernel that the problem names.
+static int choose(tile_plan *best, const problem *p) {
+    int clusters[TILE_MOST_CLUSTER + 1] = {}; // that are resident at once: [1] of one CTA
+    if (multiprocessor_count(&clusters[1]))
+        return 1;
+    best->cost = HUGE_VAL;
+    for (int i = 0; i < KERNEL_COUNT; ++i) {
+        const tile_kind &kind = KERNELS[i].kind;
+        tile_plan plan = tile_plan_of(&kind, p, false, clusters);
+        plan.kernel = i;
+        plan.cost = cost(kind, plan, p->k);
+        if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
+            *best = plan;
+    }
+    return 0;
+}
+
+static step_tile tile_of(int kernel) { return tile_record(&KERNELS[kernel].kind, false); }
+
+static int kernel_of(const problem *p) {
+    tile_plan plan;
+    return choose(&plan, p) ? -1 : plan.kernel;
+}
+
+struct State {
+    const Kernel *kernel;
+    TileMaps maps;
+    Work work;
+    int ctas; // at most one per SM
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    tile_plan plan;
+    int l2 = 0;
+    *state = made;
+    if (choose(&plan, p) || l2_size(&l2))
+        return 1;
+    made->kernel = &KERNELS[plan.kernel];
+    made->ctas = plan.workers;
+    const tile_kind &kind = made->kernel->kind;
+    const int group = square_group(plan.workers, kind.columns, kind.rows);
+    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
+    // Of a single wave nothing is read again by the next, but its CTAs share rows.
+    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
+    made->work = {.m = p->m,
+                  .n = p->n,
+                  .k_tiles = ceil_div(p->k, TILE_K),
+                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
+                  .again_a = !hints || in_group > plan.workers,
+                  .again_b = !hints || 2 * plan.workers > in_group};
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
+    const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
+           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    const Kernel *kernel = made->kernel;
+    return launch_early(p->early, kernel->run, dim3(made->ctas), dim3(tile_threads(&kernel->kind)),
+                        dim3(1), kernel->smem, p->stream, made->maps.a, made->maps.b, made->maps.d,
+                        made->work);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step s02 = {
+    .name = "s02",
+    .idea = "one consumer, and ping-pong",
+    .computes = GEMM_BF16,
+    .launches_early = true,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 8,
+    .kernels = KERNEL_COUNT,
+    .tile_of = tile_of,
+    .kernel_of = kernel_of,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&s02, argc, argv); }

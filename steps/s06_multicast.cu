@@ -1,0 +1,282 @@
+// s06: 2-D multicast.
+//
+// In a cluster of 2 x 2 CTAs each tile's rows of A are those of its neighbour beside it, and its
+// rows of B those of its neighbour above: of each operand a CTA loads half for both. So the L2
+// delivers half of the bytes. At 8192 cubed that gains nothing (v08), because a large tile needs
+// few bytes for its multiplications. Small tiles need many, and so do rows that are no multiple of
+// 128 bytes apart, of which the L2 delivers less in a cycle. The CTAs of all parts of such tiles
+// are one larger cluster. Expected: 1.1x over s05 where k and n are multiples of 8 only.
+#include "step.h"
+#include "device/cluster_sums.cuh"
+#include "device/dependent_launch.cuh"
+#include "device/elect.cuh"
+#include "device/grouped_order.h"
+#include "device/launch.cuh"
+#include "device/pipeline.cuh"
+#include "device/registers.cuh"
+#include "device/tile_plan.h"
+#include "device/wgmma.cuh"
+
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
+
+// What a launch computes. All of it is arithmetic: nothing is in device memory.
+struct Work {
+    int m; // of D
+    int n;
+    int k_tiles;
+    divisor parts;       // of a tile along k, one for each CTA that has the tile
+    grouped_order order; // of tiles, or of clusters' blocks of them
+    bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
+    bool again_b;        // ... or the other operand's
+    bf16 *d;             // D, if tiles are in parts
+};
+
+// The pieces of work of a CTA, one after the other.
+template <typename T>
+struct Schedule {
+    const Work &work;
+    int index;              // in the order
+    bool backwards = false; // every other tile of this CTA
+
+    // The next piece but for `turns` - 1 others; false: there are no more.
+    DEVICE bool next(Piece &piece, int turns) {
+        if (index >= work.order.tiles)
+            return false;
+        const tile_coordinate tile = ordered_tile(&work.order, index);
+        const Place<T> place;
+        piece = {tile.m * T::ABOVE + place.above, tile.n * T::BESIDE + place.beside, 0,
+                 work.k_tiles, backwards};
+        if (T::GATHERS && work.parts.value > 1) {
+            const int part = cluster_cta_rank() / T::CTAS;
+            piece.first = divided(work.k_tiles * part, work.parts);
+            piece.k_tiles = divided(work.k_tiles * (part + 1), work.parts) - piece.first;
+        }
+        index += turns * cluster_count();
+        backwards = !backwards;
+        return true;
+    }
+
+    // Of a ping-pong consumer: whether the CTA has no tile after this consumer's.
+    DEVICE bool is_last() const { return index - cluster_count() >= work.order.tiles; }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(T::THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const __grid_constant__ Work work) {
+    Storage<T> &smem = dynamic_smem<Storage<T>>();
+    const int warpgroup = warpgroup_index();
+    const int turns = warpgroup > 0 ? T::TURNS : 1;
+
+    // Three warps of the producer's warpgroup, so that the launch's start is shorter.
+    if (threadIdx.x == 0) {
+        launch_dependents();
+        init_full(smem);
+    }
+    if (threadIdx.x == WARP_THREADS)
+        init_empty(smem);
+    if (threadIdx.x == 2 * WARP_THREADS) {
+        tensor_map_prefetch(&map_a);
+        tensor_map_prefetch(&map_b);
+        tensor_map_prefetch(&map_d);
+    }
+    Ring<T::STAGES> ring; // it continues from piece to piece
+    Schedule<T> schedule = {work,
+                            cluster_index() + warpgroup / 2 * (T::TURNS - 1) * cluster_count()};
+    Piece piece;
+    bool more = schedule.next(piece, turns); // while the barriers are made
+    // They are ready, the cluster's as well, before anyone arrives on them.
+    if (T::CTAS > 1)
+        cluster_sync_relaxed();
+    else
+        __syncthreads();
+
+    if (warpgroup == 0) {
+        if (T::CONSUMERS > 1)
+            setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // Waits for the previous launch, which may still write A or B, or read or write D. The
+        // consumers store only what depends on these loads, so they need no wait of their own.
+        wait_for_launch_before();
+        const Operand a = {&map_a, T::SWAP ? work.n : work.m, work.again_a};
+        const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
+        if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
+            for (; more; more = schedule.next(piece, turns))
+                load(smem, ring, piece, a, b);
+        return; // here: if its threads went on, the loop's values would not be uniform
+    } else {
+        if (T::CONSUMERS > 1)
+            setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
+        ring.skip(consumer * (T::TURNS - 1) * work.k_tiles);
+        for (; more; more = schedule.next(piece, turns)) {
+            // Waits for the other consumer: before, the parity of `full` may match an older phase.
+            if (T::TURNS > 1) {
+                mbarrier_wait(&smem.turn[consumer], turn);
+                // All threads have seen it before one of them hands it on and it comes back.
+                named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
+                turn ^= 1;
+            }
+            float acc[T::BLOCKS][T::WN / 2];
+            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            if constexpr (T::GATHERS)
+                if (work.parts.value > 1) {
+                    gather(smem, acc, piece, consumer, RING_BARRIER, work.parts.value, work.d,
+                           work.m, work.n);
+                    break;
+                }
+            // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
+            // it: then the other consumer has read what it held.
+            const bool in_ring = T::TURNS > 1 && piece.k_tiles >= T::STAGES && schedule.is_last();
+            for (int block = 0; block < T::BLOCKS; ++block)
+                T::Store::store(in_ring ? &smem.a[0][block * T::WM * T::WN] : smem.d[consumer],
+                                in_ring, STAGING_BARRIER + consumer, &map_d, acc[block],
+                                piece.m * T::BM + T::row(consumer) + block * T::WM,
+                                piece.n * T::BN + T::column(consumer), nullptr, work.m, work.n);
+            ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
+        }
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+        // No CTA leaves while another one may still arrive on its barriers, or read its sums.
+        if (T::CTAS > 1 || (T::GATHERS && work.parts.value > 1))
+            cluster_sync_relaxed();
+    }
+}
+
+// One of the kernels, and what the host has to know about it.
+struct Kernel {
+    void (*run)(TensorMap, TensorMap, TensorMap, Work);
+    tile_kind kind;
+    size_t smem;
+};
+
+template <typename T>
+constexpr Kernel kernel() {
+    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
+}
+
+static const Kernel KERNELS[] = {
+    kernel<Tile<256, 200>>(),
+    kernel<Tile<128, 256>>(),
+    kernel<Tile<128, 128>>(),
+    kernel<Tile<128, 200, PING_PONG>>(),
+    kernel<Tile<128, 128, PING_PONG>>(),
+    kernel<Tile<64, 128, ALONE>>(),
+    kernel<Tile<256, 160, BY_ROWS, AS_THEY_ARE, 1, 2>>(),
+    kernel<Tile<128, 176, PING_PONG, AS_THEY_ARE, 1, 2>>(),
+    kernel<Tile<128, 96, BY_ROWS, AS_THEY_ARE, 2, 2>>(),
+    kernel<Tile<64, 96, ALONE, AS_THEY_ARE, 1, 4>>(),
+    kernel<Tile<64, 64, ALONE>>(),
+    kernel<Tile<128, 128, BY_ROWS, SWAPPED>>(),
+    kernel<Tile<64, 64, ALONE, SWAPPED>>(),
+    kernel<Tile<64, 64, ALONE, SWAPPED, 4, 1>>(),
+    kernel<Tile<64, 32, ALONE, SWAPPED>>(),
+    kernel<Tile<64, 16, ALONE, SWAPPED>>(),
+    kernel<Tile<64, 8, ALONE, SWAPPED>>(),
+};
+constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+constexpr int FORMS = 2; // of a kernel: whole tiles, and tiles in parts
+
+// The cheapest plan for a product, or that of the kernel that the problem names.
+static int choose(tile_plan *best, const problem *p) {
+    int clusters[TILE_MOST_CLUSTER + 1] = {}; // [i]: of i CTAs that are resident at once
+    const Kernel &any = KERNELS[0];           // each has an SM for itself
+    if (allow_dynamic_smem(any.run, any.smem) ||
+        resident_clusters(clusters, TILE_MOST_CLUSTER, any.run, tile_threads(&any.kind), any.smem))
+        return 1;
+    best->cost = HUGE_VAL;
+    for (int i = 0; i < KERNEL_COUNT * FORMS; ++i) {
+        const tile_kind &kind = KERNELS[i / FORMS].kind;
+        tile_plan plan = tile_plan_of(&kind, p, i % FORMS > 0, clusters);
+        plan.kernel = i / FORMS;
+        plan.cost = tile_cost(&kind, &plan, p->k);
+        if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
+            *best = plan;
+    }
+    if (best->workers > 0)
+        return 0;
+    fprintf(stderr, "no cluster of kernel %d fits on this GPU\n", p->kernel);
+    return 1;
+}
+
+static step_tile tile_of(int kernel) {
+    return tile_record(&KERNELS[kernel / FORMS].kind, kernel % FORMS > 0);
+}
+
+static int kernel_of(const problem *p) {
+    tile_plan plan;
+    return choose(&plan, p) ? -1 : plan.kernel * FORMS + (plan.parts > 1);
+}
+
+struct State {
+    const Kernel *kernel;
+    TileMaps maps;
+    Work work;
+    int ctas;     // at most one per SM
+    int cluster;  // CTAs of a cluster
+    bool streams; // operands from DRAM, with SMs idle
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    tile_plan plan;
+    int l2 = 0, sms = 0;
+    *state = made;
+    if (choose(&plan, p) || l2_size(&l2) || multiprocessor_count(&sms))
+        return 1;
+    made->kernel = &KERNELS[plan.kernel];
+    const tile_kind &kind = made->kernel->kind;
+    made->cluster = tile_ctas(&kind) * plan.parts;
+    made->ctas = plan.workers * made->cluster;
+    const int group =
+        square_group(plan.workers, kind.columns * kind.beside, kind.rows * kind.above);
+    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
+    // Of a single wave nothing is read again by the next, but its CTAs share rows.
+    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
+    made->work = {.m = p->m,
+                  .n = p->n,
+                  .k_tiles = ceil_div(p->k, TILE_K),
+                  .parts = divisor_of(plan.parts),
+                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
+                  .again_a = !hints || in_group > plan.workers,
+                  .again_b = !hints || 2 * plan.workers > in_group,
+                  .d = plan.parts > 1 ? static_cast<bf16 *>(p->d) : nullptr};
+    made->streams = !fits_l2 && made->ctas < sms * 7 / 8;
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
+    const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
+           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    const Kernel *kernel = made->kernel;
+    return launch_early(p->early && !made->streams, kernel->run, dim3(made->ctas),
+                        dim3(tile_threads(&kernel->kind)), dim3(made->cluster), kernel->smem,
+                        p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step s06 = {
+    .name = "s06",
+    .idea = "2-D multicast",
+    .computes = GEMM_BF16,
+    .launches_early = true,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 8,
+    .kernels = KERNEL_COUNT * FORMS,
+    .tile_of = tile_of,
+    .kernel_of = kernel_of,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&s06, argc, argv); }
