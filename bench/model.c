@@ -1,15 +1,14 @@
-/* The model of device/tile_choice.h as a library for bench/fit.py: the cycles of many plans by one
+/* The model of device/tile_model.h as a library for bench/fit.py: the cycles of many plans by one
  * call, with constants of the caller's. */
-#include "device/tile_choice.h"
+#include "device/tile_model.h"
 
-/* A measured time's kernel, shape and GPU, and how the kernel was launched: by the constants that
- * the rung was built with. fit.py has the same struct. */
+/* A measured time's kernel, shape and GPU, and its plan. fit.py has the same struct. */
 typedef struct model_point {
-    tile_kernel kernel;
-    tile_shape shape;
+    tile_kind kind;
+    int m, n, k;
     tile_gpu gpu;
-    int forms, form; /* of the rung's kernels, and that of this number */
-    int pitch;       /* set by model_plan(), and so is the form if tiles can't be cut */
+    bool in_parts; /* whether parts of tiles are wanted */
+    tile_plan plan;
 } model_point;
 
 void model_plan(model_point *p);
@@ -18,11 +17,8 @@ double model_loss(const double *constants, int count, const model_point *points,
 
 /* How the rung launches the kernel. */
 void model_plan(model_point *p) {
-    tile_plan plan = {0};
-    tile_choose(&plan, 1, &p->kernel, 1, p->forms, p->form + 1, &p->shape, &p->gpu,
-                &TILE_CONSTANTS);
-    p->pitch = plan.pitch;
-    p->form = (int)plan.form;
+    const problem shape = {.m = p->m, .n = p->n, .k = p->k};
+    p->plan = tile_plan_of(&p->kind, &shape, p->in_parts, p->gpu.clusters);
 }
 
 /* Of a kernel in the loss, by how much slower than the fastest of its shape it is. */
@@ -43,10 +39,11 @@ double model_loss(const double *constants, int count, const model_point *points,
     double weights = 0, mean = 0, spread = 0, picked = 0, cost = 0;
     for (int i = 0; i < count; ++i) {
         const model_point *p = &points[i];
-        tile_plan plan = {.pitch = p->pitch};
-        tile_make_plan(&plan, &p->kernel, &p->shape, &p->gpu, (const tile_constants *)constants,
-                       (enum tile_form)p->form);
-        cycles[i] = plan.cost.cycles;
+        const problem shape = {.m = p->m, .n = p->n, .k = p->k};
+        const tile_case of = {&p->kind, &p->plan, &shape, &p->gpu,
+                              (const tile_constants *)constants};
+        tile_terms terms;
+        cycles[i] = tile_cycles(&of, &terms);
         fastest = fmin(fastest, measured[i]);
         best = fmin(best, cycles[i]);
     }

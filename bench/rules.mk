@@ -22,7 +22,7 @@ $(ENERGY).o: bench/energy/parts.cu $(BUILD)/flags
 
 # The model of the rungs that choose, as a library for bench/fit.py.
 MODEL := $(BUILD)/model.so
-$(MODEL): bench/model.c common/device/tile_choice.h
+$(MODEL): bench/model.c $(wildcard common/device/tile_*.h) common/device/grouped_order.h
 	@mkdir -p $(@D)
 	$(call run,cc $<,$(CC) $(CFLAGS) -fPIC -shared -Icommon $< -o $@ -lm)
 

@@ -16,6 +16,8 @@
 #include "device/tile_plan.h"
 #include "device/wgmma.cuh"
 
+#include <iterator>
+
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
@@ -107,7 +109,7 @@ static const Kernel KERNELS[] = {
     kernel<Tile<128, 256>>(),
     kernel<Tile<128, 128>>(),
 };
-constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+constexpr int KERNEL_COUNT = std::size(KERNELS);
 
 // The plan for a product: that of the kernel with the fewest waves of tiles times the area of a
 // tile, or of the kernel that the problem names.

@@ -16,6 +16,8 @@
 #include "device/tile_plan.h"
 #include "device/wgmma.cuh"
 
+#include <iterator>
+
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
@@ -141,7 +143,7 @@ static const Kernel KERNELS[] = {
     kernel<Tile<64, 128, ALONE>>(),
     kernel<Tile<64, 64, ALONE>>(),
 };
-constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+constexpr int KERNEL_COUNT = std::size(KERNELS);
 
 constexpr double PORT_BYTES = 90;  // that an SM receives in a cycle
 constexpr double STORE_COLUMN = 8; // cycles for 64 accumulators of a column, to D

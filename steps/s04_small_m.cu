@@ -16,6 +16,8 @@
 #include "device/tile_plan.h"
 #include "device/wgmma.cuh"
 
+#include <iterator>
+
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
@@ -144,9 +146,8 @@ static const Kernel KERNELS[] = {
     kernel<Tile<64, 64, ALONE, SWAPPED>>(),
     kernel<Tile<64, 32, ALONE, SWAPPED>>(),
     kernel<Tile<64, 16, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 8, ALONE, SWAPPED>>(),
 };
-constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+constexpr int KERNEL_COUNT = std::size(KERNELS);
 
 // The cheapest plan for a product, or that of the kernel that the problem names.
 static int choose(tile_plan *best, const problem *p) {

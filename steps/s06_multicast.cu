@@ -17,6 +17,8 @@
 #include "device/tile_plan.h"
 #include "device/wgmma.cuh"
 
+#include <iterator>
+
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
@@ -170,12 +172,10 @@ static const Kernel KERNELS[] = {
     kernel<Tile<64, 64, ALONE>>(),
     kernel<Tile<128, 128, BY_ROWS, SWAPPED>>(),
     kernel<Tile<64, 64, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 64, ALONE, SWAPPED, 4, 1>>(),
     kernel<Tile<64, 32, ALONE, SWAPPED>>(),
     kernel<Tile<64, 16, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 8, ALONE, SWAPPED>>(),
 };
-constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
+constexpr int KERNEL_COUNT = std::size(KERNELS);
 constexpr int FORMS = 2; // of a kernel: whole tiles, and tiles in parts
 
 // The cheapest plan for a product, or that of the kernel that the problem names.
@@ -189,7 +189,7 @@ static int choose(tile_plan *best, const problem *p) {
     for (int i = 0; i < KERNEL_COUNT * FORMS; ++i) {
         const tile_kind &kind = KERNELS[i / FORMS].kind;
         tile_plan plan = tile_plan_of(&kind, p, i % FORMS > 0, clusters);
-        plan.kernel = i / FORMS;
+        plan.kernel = i / FORMS * FORMS + (plan.parts > 1);
         plan.cost = tile_cost(&kind, &plan, p->k);
         if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
             *best = plan;
@@ -206,7 +206,7 @@ static step_tile tile_of(int kernel) {
 
 static int kernel_of(const problem *p) {
     tile_plan plan;
-    return choose(&plan, p) ? -1 : plan.kernel * FORMS + (plan.parts > 1);
+    return choose(&plan, p) ? -1 : plan.kernel;
 }
 
 struct State {
@@ -225,7 +225,7 @@ static int prepare(const problem *p, void **state) {
     *state = made;
     if (choose(&plan, p) || l2_size(&l2) || multiprocessor_count(&sms))
         return 1;
-    made->kernel = &KERNELS[plan.kernel];
+    made->kernel = &KERNELS[plan.kernel / FORMS];
     const tile_kind &kind = made->kernel->kind;
     made->cluster = tile_ctas(&kind) * plan.parts;
     made->ctas = plan.workers * made->cluster;

@@ -14,7 +14,7 @@ enum {
 };
 
 typedef struct tile_plan {
-    int kernel;  /* its place in a rung's table */
+    int kernel;  /* its number, from 0 on: of a rung's table of kernels, or of their forms */
     int parts;   /* of a tile along k, added by a cluster; 1: it is whole */
     int tiles_m; /* tiles, or clusters' blocks of them, along wgmma's M side ... */
     int tiles_n; /* ... and its N side */
@@ -27,6 +27,10 @@ typedef struct tile_plan {
 static inline int tile_pieces(int length, int piece) {
     return length / piece + (length % piece != 0);
 }
+
+/* Elements from a row of A and B to the next. TMA takes rows that are multiples of 16 bytes apart;
+ * others are copied first, padded to whole k-tiles. */
+static inline int tile_pitch(int k) { return k % 8 == 0 ? k : tile_pieces(k, TILE_K) * TILE_K; }
 
 /* The parts of each tile: as many as shorten the longest one and fit on the GPU at once.
  * clusters[i] is how many clusters of i CTAs do. */

@@ -1,0 +1,326 @@
+/* The choice of a tile: a model of the cycles that each kernel of a family takes for a product on
+ * the GPU at hand. Plain C, so that rungs, the tests and bench/fit.py run the same code.
+ *
+ * Cycles are of the SMs' highest clock. A k-tile takes as long as the slowest of four: the tensor
+ * cores, the producer, the loads through the SM's port, and those of all SMs from the L2. A wave of
+ * tiles takes as long as the slower of the SMs and DRAM. Under load the clock falls: every byte has
+ * a price in cycles. */
+#ifndef GEMM_LADDER_TILE_MODEL_H
+#define GEMM_LADDER_TILE_MODEL_H
+
+#include "device/grouped_order.h"
+#include "device/tile_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
+ * Today's values are of an H200 and of the kernels of v24. */
+#define TILE_CONSTANTS(CONSTANT)                                                                   \
+    CONSTANT(start, 5590, "cycles of a launch until the first loads have landed")                  \
+    CONSTANT(start_2, 2717, "cycles more of a launch with clusters of two CTAs")                   \
+    CONSTANT(start_4, 2345, "with clusters of three or four")                                      \
+    CONSTANT(start_8, 907.6, "with larger ones")                                                   \
+    CONSTANT(k_tile, 50.4, "cycles of a k-tile at least: what its producer does")                  \
+    CONSTANT(latency, 1200, "cycles from a request to its bytes; a guess, which no time tells")    \
+    CONSTANT(wgmma_rows, 21.69, "cycles in which a wgmma reads its 64 rows from shared memory")    \
+    CONSTANT(port_bytes, 91.18, "bytes that an SM receives in a cycle, if no other one does")      \
+    CONSTANT(port_sector, 0.3953, "cycles more for a row of a k-tile at a multiple of 32 bytes")   \
+    CONSTANT(port_ragged, 0.6798, "at a multiple of 16 bytes")                                     \
+    CONSTANT(outside_row, 6.399, "cycles of a tile's row outside of the matrix, which TMA fills")  \
+    CONSTANT(l2_sector, 8963, "bytes that the L2 delivers in a cycle of rows at 32 bytes")         \
+    CONSTANT(l2_ragged, 3524, "of rows at 16 bytes")                                               \
+    CONSTANT(l2_apart, 6240, "at most, if CTAs that share rows are at different k-tiles")          \
+    CONSTANT(l2_2, 0.7967, "of a cluster's loads: the part that the L2 is busy with, of two")      \
+    CONSTANT(l2_4, 0.6535, "of three or four CTAs")                                                \
+    CONSTANT(l2_8, 0.698, "of more")                                                               \
+    CONSTANT(dram_share, 1.003, "of DRAM's peak rate that is reached")                             \
+    CONSTANT(dram_write, 0.4853, "what a byte written to DRAM costs, in bytes read")               \
+    CONSTANT(dram_swapped, 2.163, "how much more swapped: 128 bytes of a row at a time")           \
+    CONSTANT(l2_written, 0.4093, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
+    CONSTANT(l2_kept, 0.8248, "of the L2 that keeps operands from one wave to the next")           \
+    CONSTANT(end, 461, "cycles of a tile's end at least")                                          \
+    CONSTANT(end_column, 6.581, "for a column of 64 rows of accumulators, to staging memory")      \
+    CONSTANT(end_line, 2.668, "for a store of a row's part of one 128-byte line of D")             \
+    CONSTANT(end_alone, 0.5407, "what is left of both if no other consumer stores as well")        \
+    CONSTANT(end_ahead, 0.2571, "how much of the next tile's first loads a tile's end hides")      \
+    CONSTANT(end_turns, 2.017, "how much longer that takes beside the other consumer's wgmmas")    \
+    CONSTANT(end_ragged, 1.611, "how much longer if rows of boxes begin within an L2 sector")      \
+    CONSTANT(end_plain, 5.71, "how much longer by plain stores, where n is no multiple of 8")      \
+    CONSTANT(gather, 660.1, "cycles for a part until the cluster has seen that all are there")     \
+    CONSTANT(gather_column, 32.08, "for a column of 64 rows, to shared memory and back")           \
+    CONSTANT(copy, 6007, "cycles of the launch that copies unaligned operands")                    \
+    CONSTANT(clock_byte, 0.005217, "cycles that the clock loses for a byte that each SM receives") \
+    CONSTANT(blend, 3.084, "exponent: how little the tensor cores and the loads add if close")     \
+    CONSTANT(blend_dram, 2.592, "the same of the SMs and DRAM")
+
+#define TILE_MEMBER(name, value, meaning) double name;
+#define TILE_VALUE(name, value, meaning) value,
+typedef struct tile_constants {
+    TILE_CONSTANTS(TILE_MEMBER)
+} tile_constants;
+static const tile_constants TILE_FITTED = {TILE_CONSTANTS(TILE_VALUE)};
+
+/* The terms of which a plan's cost is the sum. */
+#define TILE_TERMS(TERM)                                                                           \
+    TERM(start, "the launch and the first loads")                                                  \
+    TERM(multiply, "the tensor cores at their peak rate")                                          \
+    TERM(loads, "that they wait for loads")                                                        \
+    TERM(pitch, "that they wait longer since rows are no multiple of 128 bytes apart")             \
+    TERM(end, "the epilogue, as far as it isn't hidden")                                           \
+    TERM(idle, "the last wave, times the share of SMs that have no tile in it")                    \
+    TERM(parts, "sums of parts, to shared memory and back")                                        \
+    TERM(copy, "unaligned operands, to the workspace")                                             \
+    TERM(dram, "that DRAM takes longer than the SMs")                                              \
+    TERM(clock, "that the clock loses under load")
+
+#define TILE_TERM_MEMBER(name, meaning) double name;
+#define TILE_TERM_NAME(name, meaning) #name,
+typedef struct tile_terms {
+    TILE_TERMS(TILE_TERM_MEMBER)
+} tile_terms;
+static const char *const TILE_TERM_NAMES[] = {TILE_TERMS(TILE_TERM_NAME)};
+enum { TILE_TERM_COUNT = sizeof TILE_TERM_NAMES / sizeof *TILE_TERM_NAMES };
+
+/* What the model knows about a GPU; all of it is queried. */
+typedef struct tile_gpu {
+    int clusters[TILE_MOST_CLUSTER + 1]; /* [i]: of i CTAs that are resident at once */
+    double hertz;                        /* the SMs' highest clock */
+    double l2_bytes;                     /* the size of the L2 */
+    double dram_bytes; /* DRAM's peak: bytes in a cycle of the SMs' highest clock */
+} tile_gpu;
+
+/* A plan that is to be judged. */
+typedef struct tile_case {
+    const tile_kind *kind;
+    const tile_plan *plan;
+    const problem *p;
+    const tile_gpu *gpu;
+    const tile_constants *c;
+} tile_case;
+
+/* The time of two things that happen at once: the longer, and more if they are about equal. */
+static inline double tile_blend(double a, double b, double exponent) {
+    const double longer = fmax(a, b);
+    return longer * pow(1 + pow(fmin(a, b) / longer, exponent), 1 / exponent);
+}
+
+/* One of four values, by the number of CTAs in a cluster. */
+static inline double tile_by_cluster(int ctas, double one, double two, double four, double eight) {
+    return ctas == 1 ? one : ctas == 2 ? two : ctas <= 4 ? four : eight;
+}
+
+/* The tensor cores' cycles for a k-tile. A wgmma multiplies 64 rows by 16 of k; it takes as long as
+ * its multiplications, or as its reads of shared memory. */
+static inline double tile_multiply(const tile_case *of) {
+    const int halves = of->kind->by_columns ? 2 : 1;
+    const double columns = (double)of->kind->columns / halves;
+    return TILE_K / 16 * (of->kind->rows / 64) * halves *
+           fmax(columns / 2, of->c->wgmma_rows + columns / 4);
+}
+
+/* The rows of a CTA's box of an operand for a k-tile: a tile's rows, or its part of those that
+ * `ctas` CTAs share; a matrix of fewer rows has no more. And those outside of such a matrix: boxes
+ * wholly outside are none, because the rungs load others in their place. */
+static inline double tile_rows_loaded(int tile, int ctas, int matrix) {
+    return fmin((double)tile / ctas, matrix);
+}
+static inline int tile_rows_outside(int tile, int ctas, int matrix) {
+    const int box = tile / ctas;
+    return matrix < tile && matrix % box > 0 ? box - matrix % box : 0;
+}
+
+/* The cycles of a k-tile while `ctas` CTAs load, if rows are `pitch` elements apart. */
+static inline double tile_k_tile(const tile_case *of, int pitch, double ctas) {
+    const tile_kind *kind = of->kind;
+    const tile_constants *c = of->c;
+    const int m = kind->swapped ? of->p->n : of->p->m;
+    const int n = kind->swapped ? of->p->m : of->p->n;
+    const bool whole = pitch % 64 == 0, sectors = pitch % 16 == 0; /* lines; 32 bytes */
+    const double loaded = tile_rows_loaded(kind->rows, kind->beside, m) +
+                          tile_rows_loaded(kind->columns, kind->above, n);
+    const int outside = tile_rows_outside(kind->rows, kind->beside, m) +
+                        tile_rows_outside(kind->columns, kind->above, n);
+    /* What other CTAs of the cluster load for this one comes through its port as well. */
+    const double received = (fmin(kind->rows, m) + fmin(kind->columns, n)) * (2 * TILE_K);
+    const double port = received / c->port_bytes + outside * c->outside_row +
+                        loaded * (whole     ? 0
+                                  : sectors ? c->port_sector
+                                            : c->port_ragged);
+    const double l2 = fmin(whole     ? HUGE_VAL
+                           : sectors ? c->l2_sector
+                                     : c->l2_ragged,
+                           of->plan->parts > 1 ? c->l2_apart : HUGE_VAL);
+    const double shared = tile_by_cluster(tile_ctas(kind), 1, c->l2_2, c->l2_4, c->l2_8);
+    const double waits = fmax(c->k_tile, c->latency / (kind->stages - 1));
+    return tile_blend(fmax(tile_multiply(of), fmax(waits, port)),
+                      loaded * (2 * TILE_K) * ctas / l2 * shared, c->blend);
+}
+
+/* The cycles of a tile's end, from accumulators to D. TMA stores a box row by row; a row that
+ * begins anywhere in a line of 64 elements touches one more. */
+static inline double tile_end(const tile_case *of) {
+    const tile_kind *kind = of->kind;
+    const tile_constants *c = of->c;
+    const int n = of->p->n, box = kind->box_columns;
+    const int sharing = kind->ping_pong ? 1 : kind->consumers; /* consumers of a tile */
+    const bool sectors = n % 16 == 0 && box % 16 == 0;
+    const int begins = n % 64 == 0 && box % 64 == 0   ? 64 /* at a multiple of these columns */
+                       : n % 32 == 0 && box % 32 == 0 ? 32
+                       : sectors                      ? 16
+                                                      : 8;
+    const double lines = 64.0 / box * (1 + (box - begins) / 64.0);
+    const double columns = kind->rows / 64.0 * kind->columns / sharing;
+    return c->end + columns * (c->end_column + c->end_line * lines) *
+                        (sharing == 1 ? c->end_alone : 1) *
+                        (n % 8 > 0 ? c->end_plain
+                         : sectors ? 1
+                                   : c->end_ragged);
+}
+
+/* The bytes that DRAM moves, in bytes read. Each matrix is moved once; an operand again for a later
+ * wave, as far as the L2 has lost it. The tiles of a wave form about a square. Waves follow each
+ * other along n and read the same rows of A; the next row of waves reads all of B again. What the
+ * L2 can keep of D is written there alone. */
+static inline double tile_dram(const tile_case *of) {
+    const tile_constants *c = of->c;
+    const double m = of->p->m, n = of->p->n, row = 2.0 * of->p->k;
+    const double side = sqrt((double)of->gpu->clusters[1] * of->kind->rows * of->kind->columns);
+    const double kept = c->l2_kept * of->gpu->l2_bytes;
+    const double lost_a = 1 - fmin(1, kept / (2 * side * row));
+    const double lost_b = 1 - fmin(1, kept / ((n + side) * row));
+    const double written = fmax(0, 2 * m * n - c->l2_written * of->gpu->l2_bytes);
+    return (m * (1 + fmax(0, n / side - 1) * lost_a) + n * (1 + fmax(0, m / side - 1) * lost_b)) *
+               row +
+           c->dram_write * (of->kind->swapped ? c->dram_swapped : 1) * written;
+}
+
+/* Adds `count` waves in which `busy` clusters or CTAs have a tile each, or all parts of one, and
+ * end it in `after` cycles: to `end`, one of the terms. More waves may follow. */
+static inline void tile_add_waves(tile_terms *terms, double *end, const tile_case *of, int count,
+                                  double busy, double after, bool follow) {
+    const tile_kind *kind = of->kind;
+    const tile_constants *c = of->c;
+    const tile_plan *plan = of->plan;
+    const int k_tiles = tile_pieces(tile_pieces(of->p->k, TILE_K), plan->parts);
+    const int pitch = tile_pitch(of->p->k);
+    const double ctas = busy * tile_ctas(kind) * plan->parts;
+    const double used = count * busy / plan->workers;
+    const double peak = k_tiles * tile_multiply(of);
+    const double aligned = k_tiles * tile_k_tile(of, TILE_K, ctas);
+    const double all = pitch % TILE_K == 0 ? aligned : k_tiles * tile_k_tile(of, pitch, ctas);
+    /* While a tile ends, the ring is filled for the next one. In ping-pong the end of a tile
+     * overlaps with the multiplication of the next one, as far as that lasts, and takes longer. */
+    const double first = fmin(1, (double)kind->stages / k_tiles) * all;
+    const double ahead = follow ? c->end_ahead * fmin(after, first) : 0;
+    const double tile =
+        kind->ping_pong ? fmax(all, (all + after * c->end_turns) / 2) : all + after - ahead;
+    const double bytes = 2.0 * k_tiles * (TILE_K * (kind->rows + kind->columns));
+    const double clock = c->clock_byte * bytes * ctas / of->gpu->clusters[1];
+    const double tiles = (double)plan->tiles_m * plan->tiles_n;
+    const double dram = tile_dram(of) / (c->dram_share * of->gpu->dram_bytes) * busy / tiles;
+    terms->multiply += used * peak;
+    terms->loads += used * (aligned - peak);
+    terms->pitch += used * (all - aligned);
+    *end += used * (tile - all);
+    terms->idle += (count - used) * tile;
+    terms->clock += count * clock;
+    terms->dram += count * (tile_blend(tile + clock, dram, c->blend_dram) - tile - clock);
+}
+
+/* The cycles of a plan, and where they go. */
+static inline double tile_cycles(const tile_case *of, tile_terms *terms) {
+    const tile_kind *kind = of->kind;
+    const tile_constants *c = of->c;
+    const tile_plan *plan = of->plan;
+    const int last = plan->tiles_m * plan->tiles_n - (plan->waves - 1) * plan->workers; /* tiles */
+    const double end = tile_end(of);
+    double cycles = 0;
+    memset(terms, 0, sizeof *terms);
+    if (plan->workers == 0)
+        return HUGE_VAL;
+    terms->start = c->start + tile_by_cluster(tile_ctas(kind) * plan->parts, 0, c->start_2,
+                                              c->start_4, c->start_8);
+    if (plan->parts > 1) {
+        const double columns = kind->rows / 64.0 * kind->columns / kind->consumers;
+        terms->parts = c->gather * plan->parts;
+        terms->end = end / plan->parts;
+        tile_add_waves(terms, &terms->parts, of, 1, last, columns * c->gather_column, false);
+    } else {
+        terms->end = kind->ping_pong ? end : 0; /* nothing hides the last one */
+        tile_add_waves(terms, &terms->end, of, plan->waves - 1, plan->workers, end, true);
+        tile_add_waves(terms, &terms->end, of, 1, last, end, false);
+    }
+    if (tile_pitch(of->p->k) != of->p->k) /* read and written: 4 bytes an element */
+        terms->copy = c->copy + 4 * ((double)of->p->m + of->p->n) * of->p->k /
+                                    (c->dram_share * of->gpu->dram_bytes);
+    for (int i = 0; i < TILE_TERM_COUNT; ++i)
+        cycles += ((const double *)terms)[i];
+    return cycles;
+}
+
+/* Puts a plan among the `found` cheapest so far, of at most `wanted`, in their order. Returns how
+ * many there are then. */
+static inline int tile_rank(tile_plan *plans, int found, int wanted, const tile_plan *plan) {
+    int place = found;
+    for (; place > 0 && plan->cost < plans[place - 1].cost; --place)
+        if (place < wanted)
+            plans[place] = plans[place - 1];
+    if (place < wanted)
+        plans[place] = *plan;
+    return found < wanted ? found + 1 : found;
+}
+
+/* The height of the schedule's groups, in tiles or clusters' blocks of them. In general the tiles
+ * of a wave form about a square. If 16 rows of tiles fit in a wave, groups are lower: then CTAs
+ * with neighbouring numbers request the same lines at about the same time. In trials on an H200
+ * that was faster, but slower where tiles are in parts or few rows. */
+static inline int tile_group(const tile_kind *kind, const tile_plan *plan) {
+    const int tiles_m = plan->tiles_m, tiles_n = plan->tiles_n;
+    const bool merges = tile_ctas(kind) * plan->parts == 1 && tiles_m >= 8;
+    if (merges && tiles_n < 4)
+        return 1;
+    if (merges && (tiles_m < 16 ? tiles_m : 16) * tiles_n <= plan->workers)
+        return 4;
+    return square_group(plan->workers * plan->parts, kind->columns * kind->beside,
+                        kind->rows * kind->above);
+}
+
+/* Writes a kernel's name to text[size]: "128 x 256, 4 stages, cooperative, 2x1, swapped". */
+static inline void tile_name(char *text, size_t size, const tile_kind *kind) {
+    const char *const how = kind->consumers == 1 ? "one consumer"
+                            : kind->ping_pong    ? "ping-pong"
+                            : kind->by_columns   ? "cooperative by columns"
+                                                 : "cooperative";
+    char cluster[32] = "";
+    if (tile_ctas(kind) > 1)
+        snprintf(cluster, sizeof cluster, ", %dx%d", kind->above, kind->beside);
+    snprintf(text, size, "%d x %d, %d stages, %s%s%s", kind->rows, kind->columns, kind->stages, how,
+             cluster, kind->swapped ? ", swapped" : "");
+}
+
+/* Prints a plan: the microseconds that the model expects, and where they go. With `first` it begins
+ * with the clusters that fit, and the names of the columns. */
+static inline void tile_explain(FILE *out, bool first, int number, const tile_case *of) {
+    const double us = 1e6 / of->gpu->hertz;
+    tile_terms terms;
+    char name[96];
+    const double cycles = tile_cycles(of, &terms);
+    if (first) {
+        fprintf(out, "clusters of 1, 2 ... CTAs that are resident at once:");
+        for (int i = 1; i <= TILE_MOST_CLUSTER; ++i)
+            fprintf(out, " %d", of->gpu->clusters[i]);
+        fprintf(out, "\n%6s  %-52s %7s %5s %8s |", "kernel", "tile", "workers", "parts", "us");
+        for (int i = 0; i < TILE_TERM_COUNT; ++i)
+            fprintf(out, " %8s", TILE_TERM_NAMES[i]);
+        fprintf(out, "\n");
+    }
+    tile_name(name, sizeof name, of->kind);
+    fprintf(out, "%6d  %-52s %7d %5d %8.1f |", number, name, of->plan->workers, of->plan->parts,
+            cycles * us);
+    for (int i = 0; i < TILE_TERM_COUNT; ++i)
+        fprintf(out, " %8.1f", ((const double *)&terms)[i] * us);
+    fprintf(out, "\n");
+}
+
+#endif

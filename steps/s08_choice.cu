@@ -1,0 +1,338 @@
+// s08: a family of tiles, and a model.
+//
+// cuBLASLt has hundreds of kernels, and takes another one for nearly every shape. Here are some
+// sixty tiles, in whole and in parts, and a model of what each takes at a shape on the GPU at hand:
+// tensor cores, loads through the SM's port and from the L2, DRAM, the epilogue, the last wave. Its
+// constants are fitted to the times of all kernels at many shapes (bench/fit.py); --explain shows
+// its best plans and where their cycles go. Expected: 1.02 of what cuBLASLt's heuristic names first
+// over random shapes, and 3 % behind the best of our own kernels.
+#include "step.h"
+#include "device/cluster_sums.cuh"
+#include "device/dependent_launch.cuh"
+#include "device/elect.cuh"
+#include "device/grouped_order.h"
+#include "device/launch.cuh"
+#include "device/pipeline.cuh"
+#include "device/registers.cuh"
+#include "device/tile_model.h"
+#include "device/tile_table.cuh"
+#include "device/wgmma.cuh"
+
+#include <array>
+
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
+constexpr int ROW_MULTIPLE = 8; // bf16 in 16 bytes: TMA takes rows of such a multiple
+constexpr int PAD_WARPS = 8;    // a row each
+constexpr int PAD_LOADS = 8;    // of a lane at a time
+constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
+constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
+
+// What a launch computes. All of it is arithmetic: nothing is in device memory.
+struct Work {
+    int m; // of D
+    int n;
+    int k_tiles;
+    divisor parts;       // of a tile along k, one for each CTA that has the tile
+    grouped_order order; // of tiles, or of clusters' blocks of them
+    bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
+    bool again_b;        // ... or the other operand's
+    bf16 *d;             // D where threads store it, nullptr where TMA does
+};
+
+// The pieces of work of a CTA, one after the other.
+template <typename T>
+struct Schedule {
+    const Work &work;
+    int index;              // in the order
+    bool backwards = false; // every other tile of this CTA
+
+    // The next piece but for `turns` - 1 others; false: there are no more.
+    DEVICE bool next(Piece &piece, int turns) {
+        if (index >= work.order.tiles)
+            return false;
+        const tile_coordinate tile = ordered_tile(&work.order, index);
+        const Place<T> place;
+        piece = {tile.m * T::ABOVE + place.above, tile.n * T::BESIDE + place.beside, 0,
+                 work.k_tiles, backwards};
+        if (T::GATHERS && work.parts.value > 1) {
+            const int part = cluster_cta_rank() / T::CTAS;
+            piece.first = divided(work.k_tiles * part, work.parts);
+            piece.k_tiles = divided(work.k_tiles * (part + 1), work.parts) - piece.first;
+        }
+        index += turns * cluster_count();
+        backwards = !backwards;
+        return true;
+    }
+
+    // Of a ping-pong consumer: whether the CTA has no tile after this consumer's.
+    DEVICE bool is_last() const { return index - cluster_count() >= work.order.tiles; }
+};
+
+// Copies the rows of A and then those of B, k columns each, to rows of `pitch` columns; zeros
+// follow.
+__global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
+    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch) {
+    launch_dependents();
+    wait_for_launch_before(); // it may still read what this launch overwrites, or write A or B
+    const int lane = threadIdx.x % WARP_THREADS;
+    const int row = blockIdx.x * PAD_WARPS + warp_index();
+    const bf16 *from = row < m ? a + size_t(row) * k : b + size_t(row - m) * k;
+    for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
+         i += gridDim.y * PAD_COLUMNS) {
+        bf16 values[PAD_LOADS]; // all loads are in flight before the first store
+        for (int j = 0; j < PAD_LOADS; ++j)
+            values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
+        for (int j = 0; j < PAD_LOADS && i + j * WARP_THREADS < pitch; ++j)
+            padded[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(T::THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const __grid_constant__ Work work) {
+    Storage<T> &smem = dynamic_smem<Storage<T>>();
+    const int warpgroup = warpgroup_index();
+    const int turns = warpgroup > 0 ? T::TURNS : 1;
+
+    // Three warps of the producer's warpgroup, so that the launch's start is shorter.
+    if (threadIdx.x == 0) {
+        launch_dependents();
+        init_full(smem);
+    }
+    if (threadIdx.x == WARP_THREADS)
+        init_empty(smem);
+    if (threadIdx.x == 2 * WARP_THREADS) {
+        tensor_map_prefetch(&map_a);
+        tensor_map_prefetch(&map_b);
+        if (work.d == nullptr)
+            tensor_map_prefetch(&map_d);
+    }
+    Ring<T::STAGES> ring; // it continues from piece to piece
+    Schedule<T> schedule = {work,
+                            cluster_index() + warpgroup / 2 * (T::TURNS - 1) * cluster_count()};
+    Piece piece;
+    bool more = schedule.next(piece, turns); // while the barriers are made
+    // They are ready, the cluster's as well, before anyone arrives on them.
+    if (T::CTAS > 1)
+        cluster_sync_relaxed();
+    else
+        __syncthreads();
+
+    if (warpgroup == 0) {
+        if (T::CONSUMERS > 1)
+            setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // Waits for the previous launch, which may still write A or B, or read or write D. The
+        // consumers store only what depends on these loads, so they need no wait of their own.
+        wait_for_launch_before();
+        const Operand a = {&map_a, T::SWAP ? work.n : work.m, work.again_a};
+        const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
+        if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
+            for (; more; more = schedule.next(piece, turns))
+                load(smem, ring, piece, a, b);
+        return; // here: if its threads went on, the loop's values would not be uniform
+    } else {
+        if (T::CONSUMERS > 1)
+            setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
+        ring.skip(consumer * (T::TURNS - 1) * work.k_tiles);
+        for (; more; more = schedule.next(piece, turns)) {
+            // Waits for the other consumer: before, the parity of `full` may match an older phase.
+            if (T::TURNS > 1) {
+                mbarrier_wait(&smem.turn[consumer], turn);
+                // All threads have seen it before one of them hands it on and it comes back.
+                named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
+                turn ^= 1;
+            }
+            float acc[T::BLOCKS][T::WN / 2];
+            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            if constexpr (T::GATHERS)
+                if (work.parts.value > 1) {
+                    gather(smem, acc, piece, consumer, RING_BARRIER, work.parts.value, work.d,
+                           work.m, work.n);
+                    break;
+                }
+            // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
+            // it: then the other consumer has read what it held.
+            const bool in_ring = T::TURNS > 1 && piece.k_tiles >= T::STAGES && schedule.is_last();
+            for (int block = 0; block < T::BLOCKS; ++block)
+                T::Store::store(in_ring ? &smem.a[0][block * T::WM * T::WN] : smem.d[consumer],
+                                in_ring, STAGING_BARRIER + consumer, &map_d, acc[block],
+                                piece.m * T::BM + T::row(consumer) + block * T::WM,
+                                piece.n * T::BN + T::column(consumer), work.d, work.m, work.n);
+            ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
+        }
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+        // No CTA leaves while another one may still arrive on its barriers, or read its sums.
+        if (T::CTAS > 1 || (T::GATHERS && work.parts.value > 1))
+            cluster_sync_relaxed();
+    }
+}
+
+// One of the kernels, and what the host has to know about it.
+struct Kernel {
+    void (*run)(TensorMap, TensorMap, TensorMap, Work);
+    tile_kind kind;
+    size_t smem;
+};
+
+template <typename T>
+constexpr Kernel kernel() {
+    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
+}
+
+template <typename... T>
+constexpr auto kernels(TileList<T...>) {
+    return std::array{kernel<T>()...};
+}
+static constexpr auto KERNELS = kernels(TileTable());
+constexpr int KERNEL_COUNT = std::size(KERNELS);
+constexpr int FORMS = 2; // of a kernel: whole tiles, and tiles in parts
+
+// The cheapest plans for a product, at most `wanted`, the cheapest first; only that of the kernel
+// that the problem names, if it names one. Returns their number; 0 after printing a line.
+static int choose(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu) {
+    const Kernel &any = KERNELS[0]; // each has an SM for itself
+    int l2 = 0, found = 0;
+    if (l2_size(&l2) || clock_and_memory(&gpu->hertz, &gpu->dram_bytes) ||
+        allow_dynamic_smem(any.run, any.smem) ||
+        resident_clusters(gpu->clusters, TILE_MOST_CLUSTER, any.run, tile_threads(&any.kind),
+                          any.smem))
+        return 0;
+    gpu->l2_bytes = l2;
+    for (int i = 0; i < KERNEL_COUNT * FORMS; ++i) {
+        const tile_kind &kind = KERNELS[i / FORMS].kind;
+        tile_plan plan = tile_plan_of(&kind, p, i % FORMS > 0, gpu->clusters);
+        const tile_case of = {&kind, &plan, p, gpu, &TILE_FITTED};
+        tile_terms terms;
+        plan.kernel = i / FORMS * FORMS + (plan.parts > 1);
+        plan.cost = tile_cycles(&of, &terms);
+        const bool wants = p->kernel == 0 ? plan.kernel == i : p->kernel == i + 1;
+        if (wants && plan.workers > 0)
+            found = tile_rank(plans, found, wanted, &plan);
+    }
+    if (found == 0)
+        fprintf(stderr, "no cluster of kernel %d fits on this GPU\n", p->kernel);
+    return found;
+}
+
+static step_tile tile_of(int kernel) {
+    return tile_record(&KERNELS[kernel / FORMS].kind, kernel % FORMS > 0);
+}
+
+static int kernel_of(const problem *p) {
+    tile_gpu gpu;
+    tile_plan plan;
+    return choose(&plan, 1, p, &gpu) ? plan.kernel : -1;
+}
+
+static int explain(const problem *p) {
+    tile_gpu gpu;
+    tile_plan plans[5];
+    const int found = choose(plans, 5, p, &gpu);
+    for (int i = 0; i < found; ++i) {
+        const tile_case of = {&KERNELS[plans[i].kernel / FORMS].kind, &plans[i], p, &gpu,
+                              &TILE_FITTED};
+        tile_explain(stdout, i == 0, plans[i].kernel + 1, &of);
+    }
+    return found == 0;
+}
+
+struct State {
+    const Kernel *kernel;
+    TileMaps maps;
+    Work work;
+    int ctas;     // at most one per SM
+    int cluster;  // CTAs of a cluster
+    bool streams; // operands from DRAM, with SMs idle
+    bf16 *padded; // A's rows and B's, with a pitch that TMA takes; nullptr if theirs is one
+    int pitch;
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    tile_plan plan;
+    tile_gpu gpu;
+    *state = made;
+    if (choose(&plan, 1, p, &gpu) == 0)
+        return 1;
+    made->kernel = &KERNELS[plan.kernel / FORMS];
+    const tile_kind &kind = made->kernel->kind;
+    made->cluster = tile_ctas(&kind) * plan.parts;
+    made->ctas = plan.workers * made->cluster;
+    const int group = tile_group(&kind, &plan);
+    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
+    // Of a single wave nothing is read again by the next, but its CTAs share rows.
+    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
+    made->work = {.m = p->m,
+                  .n = p->n,
+                  .k_tiles = ceil_div(p->k, TILE_K),
+                  .parts = divisor_of(plan.parts),
+                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
+                  .again_a = !hints || in_group > plan.workers,
+                  .again_b = !hints || 2 * plan.workers > in_group,
+                  .d = plan.parts > 1 || p->n % ROW_MULTIPLE > 0 ? static_cast<bf16 *>(p->d)
+                                                                 : nullptr};
+    made->pitch = p->k % ROW_MULTIPLE > 0 ? made->work.k_tiles * TILE_K : p->k;
+    if (made->pitch > p->k && allocate_array(&made->padded, (size_t(p->m) + p->n) * made->pitch))
+        return 1;
+    made->streams = !fits_l2 && made->ctas < gpu.clusters[1] * 7 / 8;
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
+    // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
+    const auto promotion =
+        made->pitch % TILE_K == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    return make_tile_maps(&made->maps, kind, p, made->padded ? made->padded : p->a,
+                          made->padded ? made->padded + size_t(p->m) * made->pitch : p->b,
+                          made->pitch, promotion) ||
+           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    const Kernel *kernel = made->kernel;
+    const bool early = p->early && !made->streams;
+    const int split = ceil_div(p->k, PAD_COLUMNS);
+    const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
+    if (made->padded &&
+        launch_early(early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0, p->stream,
+                     made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
+        return 1;
+    // After pad_rows early in any case: it waits for pad_rows, which has waited for what was
+    // before.
+    return launch_early(early || made->padded, kernel->run, dim3(made->ctas),
+                        dim3(tile_threads(&kernel->kind)), dim3(made->cluster), kernel->smem,
+                        p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
+}
+
+static void release(void *state) {
+    const State *made = static_cast<const State *>(state);
+    release_array(made->padded);
+    delete made;
+}
+
+static const step s08 = {
+    .name = "s08",
+    .idea = "a family of tiles, and a model",
+    .computes = GEMM_BF16,
+    .launches_early = true,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 1,
+    .multiple_k = 1,
+    .any_row = true,
+    .kernels = KERNEL_COUNT * FORMS,
+    .tile_of = tile_of,
+    .kernel_of = kernel_of,
+    .explain = explain,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&s08, argc, argv); }
