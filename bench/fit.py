@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fits the constants of common/device/tile_choice.h to measured times, and judges the choice.
+"""Fits the constants of common/device/tile_model.h to measured times, and judges the choice.
 
-    build/steps/v24 --kernel all --explain >build/h200.txt
-    build/steps/v24 --kernel all --runs FILE      FILE: for each shape its --m, --n, --k and --json
+    build/steps/s08 --kernel all --explain >build/h200.txt
+    build/steps/s08 --kernel all --runs FILE      FILE: for each shape its --m, --n, --k and --json
     python3 -m bench.fit --kernels build/h200.txt [--fit ROWS...] ROWS...
 
 Run the rung where there is a GPU: it says what each of its kernels is, and times all of them beside
@@ -31,11 +31,11 @@ from bench import results
 from bench.results import ROOT
 from bench.shapes import shape_text
 
-HEADER = ROOT / "common" / "device" / "tile_choice.h"
+HEADER = ROOT / "common" / "device" / "tile_model.h"
 LIBRARY = "build/model.so"
 NAME = re.compile(
     r"(\d+) x (\d+), (\d+) stages, (one consumer|ping-pong|cooperative by columns|cooperative)"
-    r"(?:, (\d)x(\d))?(, swapped)?"
+    r"(?:, (\d)x(\d))?(, swapped)?(, gathers)?"
 )
 CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
 HERTZ = 1.98e9  # the highest clock of H100 and H200, in whose cycles the model counts
@@ -46,34 +46,40 @@ GAIN = 0.999  # a search that leaves more of the loss than this share is the las
 
 
 class Point(ctypes.Structure):
-    """model.c's model_point: a tile_kernel, a tile_shape, a tile_gpu, and how it is launched."""
+    """model.c's model_point: a tile_gpu, a tile_plan, a tile_kind, a shape, whether parts are wanted."""
 
-    _fields_ = [(name, c_int) for name in ("rows", "columns", "consumers", "turns")]
-    _fields_ += [("by_columns", c_bool), ("stages", c_int), ("above", c_int), ("beside", c_int)]
-    _fields_ += [("swapped", c_bool), *((name, c_int) for name in "mnk")]
-    _fields_ += [("clusters", c_int * 9)]
+    _fields_ = [("clusters", c_int * 9)]
     _fields_ += [(name, c_double) for name in ("hertz", "l2_bytes", "dram_bytes")]
-    _fields_ += [(name, c_int) for name in ("forms", "form", "pitch")]
+    _fields_ += [(name, c_int) for name in ("kernel", "parts", "tiles_m", "tiles_n", "waves")]
+    _fields_ += [("workers", c_int), ("cost", c_double)]
+    _fields_ += [(name, c_int) for name in ("rows", "columns", "consumers")]
+    _fields_ += [("by_columns", c_bool), ("ping_pong", c_bool)]
+    _fields_ += [(name, c_int) for name in ("stages", "above", "beside")]
+    _fields_ += [("swapped", c_bool), ("gathers", c_bool)]
+    _fields_ += [(name, c_int) for name in ("box_rows", "box_columns", "m", "n", "k")]
+    _fields_ += [("in_parts", c_bool)]
 
 
 def constants():
     """{name: value} of the header, in its order."""
-    table = re.search(r"TILE_CONSTANTS = \{(.*?)\};", HEADER.read_text(), re.DOTALL)[1]
-    return {name: float(value) for name, value in re.findall(r"\.(\w+) = ([-.\de+]+)", table)}
+    table = re.findall(r"^    CONSTANT\((\w+), ([-.\de+]+),", HEADER.read_text(), re.MULTILINE)
+    return {name: float(value) for name, value in table}
 
 
 def kernel_of(words):
-    """A tile_kernel from its name."""
-    rows, columns, stages, how, above, beside, swapped = NAME.search(words).groups()
-    consumers, turns = 1 if how == "one consumer" else 2, 2 if how == "ping-pong" else 1
-    by_columns = how == "cooperative by columns"
-    numbers = (rows, columns, consumers, turns, by_columns, stages, above or 1, beside or 1)
-    return *map(int, numbers), bool(swapped)
+    """A tile_kind from its name. box_rows is nothing that the model knows."""
+    rows, columns, stages, how, above, beside, swapped, gathers = NAME.search(words).groups()
+    consumers, by_columns = 1 if how == "one consumer" else 2, how == "cooperative by columns"
+    width = int(columns) // (2 if by_columns else 1)
+    box = 64 if swapped else next((box for box in (64, 32, 16) if width % box == 0), width)
+    numbers = (rows, columns, consumers, by_columns, how == "ping-pong", stages)
+    numbers += (above or 1, beside or 1, bool(swapped), bool(gathers), 0, box)
+    return tuple(map(int, numbers))
 
 
 class Model:
-    """The header's model, for the kernels that a rung has listed on a GPU. One that can cut tiles has
-    several numbers for each kernel: whole, cut, gathered."""
+    """The header's model, for the kernels that a rung has listed on a GPU, which has two numbers for
+    each: whole tiles, and tiles in parts."""
 
     def __init__(self, listed):
         subprocess.run(["make", "-s", LIBRARY], cwd=ROOT, check=True)
@@ -84,16 +90,14 @@ class Model:
         if not clusters or not self.kernels:
             raise ValueError("--kernels: this is not what --kernel all --explain prints")
         self.clusters = (0, *map(int, clusters[1].split()))
-        others = (i for i, kernel in enumerate(self.kernels) if kernel != self.kernels[0])
-        self.forms = next(others, len(self.kernels))
 
     def point(self, number, shape, gpu):
-        """The plan of a kernel's number at a shape; None where tiles can't be cut in its way."""
+        """The plan of a kernel's number at a shape; None where tiles can't be in parts, or don't fit."""
         card = (self.clusters, 1, gpu["l2_bytes"], gpu["memory_bytes_per_second"] / HERTZ)
-        form = (number - 1) % self.forms
-        point = Point(*self.kernels[number - 1], *shape, *card, self.forms, form)
+        kind, no_plan = self.kernels[number - 1], [0] * 7
+        point = Point(*card, *no_plan, *kind, *shape, number % 2 == 0)
         self.library.model_plan(ctypes.byref(point))
-        return point if point.form == form else None
+        return point if point.workers and (point.parts > 1) == point.in_parts else None
 
 
 class Shape(NamedTuple):
@@ -188,7 +192,7 @@ def main(words=None):
         values = fit(times, values)
         report(times, values, "fitted")
         report(judged, values, "fitted, and judged")
-    print("\n".join(f"    .{name} = {value:.4g}," for name, value in values.items()))
+    print("\n".join(f"    CONSTANT({name}, {value:.4g}," for name, value in values.items()))
 
 
 if __name__ == "__main__":

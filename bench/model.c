@@ -4,11 +4,11 @@
 
 /* A measured time's kernel, shape and GPU, and its plan. fit.py has the same struct. */
 typedef struct model_point {
+    tile_gpu gpu;
+    tile_plan plan;
     tile_kind kind;
     int m, n, k;
-    tile_gpu gpu;
     bool in_parts; /* whether parts of tiles are wanted */
-    tile_plan plan;
 } model_point;
 
 void model_plan(model_point *p);

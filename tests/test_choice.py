@@ -1,5 +1,5 @@
 """v18 takes the kernel that is fastest, or close to it, where that is recorded; and bench/fit.py finds
-constants of the model of v19 to v24 from times that were made with others."""
+constants of the model of s08 from times that were made with others."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_choice(run):
 
 
 KERNELS = {
-    "128 x 256, 4 stages, cooperative": (128, 256, 2, 1, 0, 4, 1, 1, False),
-    "256 x 200, 3 stages, cooperative, 1x4": (256, 200, 2, 1, 0, 3, 1, 4, False),
-    "128 x 160, 5 stages, ping-pong, 4x2": (128, 160, 2, 2, 0, 5, 4, 2, False),
-    "64 x 16, 16 stages, one consumer, swapped": (64, 16, 1, 1, 0, 16, 1, 1, True),
-    "192 x 192, 4 stages, cooperative by columns, swapped": (192, 192, 2, 1, 1, 4, 1, 1, True),
+    "128 x 256, 4 stages, cooperative, gathers": (128, 256, 2, 0, 0, 4, 1, 1, 0, 1, 0, 64),
+    "256 x 200, 3 stages, cooperative, 1x4": (256, 200, 2, 0, 0, 3, 1, 4, 0, 0, 0, 200),
+    "128 x 160, 5 stages, ping-pong, 4x2": (128, 160, 2, 0, 1, 5, 4, 2, 0, 0, 0, 32),
+    "64 x 16, 16 stages, one consumer, swapped": (64, 16, 1, 0, 0, 16, 1, 1, 1, 0, 0, 64),
+    "192 x 192, 4 stages, cooperative by columns": (192, 192, 2, 1, 0, 4, 1, 1, 0, 0, 0, 32),
 }
-OTHER = {"start": 0.5, "price_byte": 2}  # times the header's
-FORMS = 3
+OTHER = {"start": 0.5, "clock_byte": 2}  # times the header's
+FORMS = 2
 LISTED = "clusters of 1, 2 ... CTAs that are resident at once: 132 66 39 30 22 17 15 15\n"
 LISTED += "".join(f"   1  {words}   2  whole\n" * FORMS for words in KERNELS)
 
@@ -63,7 +63,7 @@ def timed(model, numbers):
     model.library.model_loss(given, len(points), *rows)
     seconds = [cycle / fit.HERTZ * numbers.uniform(0.99, 1.01) for cycle in cycles]
     timed = {f"kernel-{i}": {"seconds": [one] * 3} for i, one in zip(points, seconds)}
-    return made_runs.row("v24", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
+    return made_runs.row("s08", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
 
 
 @pytest.mark.needs("model.so")
@@ -79,7 +79,7 @@ def test_fit(tmp_path, capsys):
     fit.main([*map(str, words)])
     said, before = capsys.readouterr().out, fit.constants()
     holds(said, ": 60 shapes, ", ": 20 shapes, ")
-    printed = re.findall(r"^    \.(\w+) = ([-.\de+]+),$", said, re.MULTILINE)
+    printed = re.findall(r"^    CONSTANT\((\w+), ([-.\de+]+),$", said, re.MULTILINE)
     values, others = {name: float(one) for name, one in printed}, fit.Times(model, [paths[1]])
     assert [*values] == [*before]
     for name, factor in OTHER.items():
@@ -87,6 +87,6 @@ def test_fit(tmp_path, capsys):
     assert all(values[name] == before[name] for name in fit.KEPT)
     assert others.loss(values) < others.loss(before) / 4
     assert max(others.costs(values))[0] < 1.03
-    paths[0].write_text(json.dumps(made_runs.row("v24", {"step": {"seconds": [1.0]}})))
+    paths[0].write_text(json.dumps(made_runs.row("s08", {"step": {"seconds": [1.0]}})))
     with pytest.raises(ValueError, match="fitted.jsonl"):
         fit.Times(model, paths[:1])

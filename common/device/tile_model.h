@@ -286,7 +286,8 @@ static inline int tile_group(const tile_kind *kind, const tile_plan *plan) {
                         kind->rows * kind->above);
 }
 
-/* Writes a kernel's name to text[size]: "128 x 256, 4 stages, cooperative, 2x1, swapped". */
+/* Writes a kernel's name to text[size]: "128 x 96, 7 stages, cooperative, 2x1, swapped, gathers".
+ */
 static inline void tile_name(char *text, size_t size, const tile_kind *kind) {
     const char *const how = kind->consumers == 1 ? "one consumer"
                             : kind->ping_pong    ? "ping-pong"
@@ -295,8 +296,8 @@ static inline void tile_name(char *text, size_t size, const tile_kind *kind) {
     char cluster[32] = "";
     if (tile_ctas(kind) > 1)
         snprintf(cluster, sizeof cluster, ", %dx%d", kind->above, kind->beside);
-    snprintf(text, size, "%d x %d, %d stages, %s%s%s", kind->rows, kind->columns, kind->stages, how,
-             cluster, kind->swapped ? ", swapped" : "");
+    snprintf(text, size, "%d x %d, %d stages, %s%s%s%s", kind->rows, kind->columns, kind->stages,
+             how, cluster, kind->swapped ? ", swapped" : "", kind->gathers ? ", gathers" : "");
 }
 
 /* Prints a plan: the microseconds that the model expects, and where they go. With `first` it begins

@@ -15,6 +15,7 @@ H100 = {**H200, "name": "NVIDIA H100 80GB HBM3"}
 V = tuple(f"v{number:02}" for number in range(1, 19))
 COMPUTES = {"v": "gemm_bf16", "a": "gemm_fp16", "t": "transpose_fp32", "f": "gemm_fp8"}
 OTHERS = {"v": ("cublas", "cublaslt"), "a": ("cublas", "cublas_fp16_sums")}
+COMPUTES["s"], OTHERS["s"] = COMPUTES["v"], OTHERS["v"]
 OTHERS |= {"t": ("device_copy",), "f": ("cublaslt_block_scales", "cublaslt")}
 RATE = {"t": 2e12}  # a rung's, per share and GHz: its speed is their product
 
