@@ -28,10 +28,10 @@ REFUSED = [
 # Which rungs refuse which shapes. 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09
 # tiles are whole.
 SHAPES = [
-    ("(?!v21|v23|v24)", "--size 4095"),
+    ("(?!v21|v23|v24|s07|s08)", "--size 4095"),
     ("t", "--n 4098 ; --m 4 --n 1"),
     ("t0[^1]", "--m 4098 ; --m 1 --n 4"),
-    ("(?!t|v21|v23|v24)", "--n 4102 ; --k 4100"),
+    ("(?!t|v21|v23|v24|s07|s08)", "--n 4102 ; --k 4100"),
     ("v(?!21|23|24)|a0[^1]|f", "--n 4100"),
     ("f", "--k 4104"),
     ("a0[3-6]", "--m 256 --n 8 --k 8388616"),

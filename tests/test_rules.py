@@ -212,7 +212,7 @@ def test_rung(path):
     rung, text = path.name.partition("_")[0], path.read_text()
     main = f"int main(int argc, char **argv) {{ return step_main(&{rung}, argc, argv); }}"
     assert text.startswith("//") and main in text.splitlines()
-    made = re.findall(r"\b(?:upload_array|make_zeros)\(", text)
+    made = re.findall(r"\b(?:upload_array|make_zeros|allocate_array)\(", text)
     assert len(made) == text.count(" release_array("), "it frees what it makes"
 
 
