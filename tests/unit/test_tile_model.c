@@ -1,0 +1,166 @@
+/* The order of tiles by arithmetic, plans, and the model that chooses one: properties that hold
+ * whatever its constants are fitted to. */
+#include "../../emulator/tests/test.h"
+#include "device/tile_model.h"
+
+/* A card of each kind, as queried. */
+static const tile_gpu CARDS[] = {{{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 62914560, 2483},
+                                 {{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 52428800, 1693}};
+
+static const tile_kind KINDS[] = {
+    {256, 200, 2, false, false, 3, 1, 1, false, false, 64, 200},
+    {128, 256, 2, false, false, 4, 1, 1, false, true, 64, 64},
+    {128, 200, 2, false, true, 4, 1, 2, false, false, 64, 200},
+    {192, 176, 2, true, false, 4, 2, 1, true, true, 88, 64},
+    {128, 96, 2, false, false, 7, 2, 2, false, true, 64, 32},
+    {64, 80, 1, false, false, 11, 1, 4, true, true, 80, 64},
+    {64, 8, 1, false, false, 16, 1, 1, true, true, 8, 64},
+};
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
+
+static const struct problem SHAPES[] = {
+    {.m = 8192, .n = 8192, .k = 8192}, {.m = 512, .n = 512, .k = 512},
+    {.m = 1, .n = 8192, .k = 8192},    {.m = 128, .n = 4736, .k = 15296},
+    {.m = 7, .n = 9, .k = 5},          {.m = 640, .n = 384, .k = 2124},
+    {.m = 1 << 30, .n = 8, .k = 8},    {.m = 4096, .n = 4096, .k = 4112},
+};
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
+
+/* ---- the order */
+
+static void divisions(void) {
+    static const int numbers[] = {0, 1, 2, 63, 1 << 20, (1 << 30) - 1, 1 << 30, 0x7fffffff};
+    for (long long next = 1; next < 1LL << 31; next += next / 37 + 1) {
+        const int value = (int)next;
+        const divisor by = divisor_of(value);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+            EXPECT(divided(numbers[i], by) == numbers[i] / value, "%d / %d", numbers[i], value);
+        }
+        EXPECT(divided(value - 1, by) == 0 && divided(value, by) == 1, "next to %d", value);
+    }
+}
+
+static void orders(void) {
+    for (int i = 0; i < 20 * 20 * 6; ++i) {
+        const int tiles_m = i % 20 + 1, tiles_n = i / 20 % 20 + 1, rows = i / 400 * 4 + 1;
+        const grouped_order order = grouped_order_of(tiles_m, tiles_n, rows);
+        for (int place = 0; place < order.tiles; ++place) {
+            const tile_coordinate found = ordered_tile(&order, place);
+            const tile_coordinate wanted = grouped_tile(place, tiles_m, tiles_n, rows);
+            EXPECT(found.m == wanted.m && found.n == wanted.n, "tile %d of %d x %d in groups of %d",
+                   place, tiles_m, tiles_n, rows);
+        }
+    }
+}
+
+/* ---- plans */
+
+/* All tiles are some worker's, and the clusters fit. */
+static void expect_plan(const tile_plan *plan, const tile_kind *kind, const problem *p,
+                        const tile_gpu *gpu) {
+    const int tiles = plan->tiles_m * plan->tiles_n, ctas = plan->parts * tile_ctas(kind);
+    const int down = kind->swapped ? plan->tiles_n : plan->tiles_m;
+    const int across = kind->swapped ? plan->tiles_m : plan->tiles_n;
+    EXPECT(down == tile_pieces(p->m, tile_rows_d(kind)), "%d rows of tiles", down);
+    EXPECT(across == tile_pieces(p->n, tile_columns_d(kind)), "%d columns of tiles", across);
+    EXPECT(plan->workers >= 1 && plan->workers <= gpu->clusters[ctas], "%d workers", plan->workers);
+    EXPECT((long long)plan->waves * plan->workers >= tiles, "%d waves", plan->waves);
+    EXPECT(plan->parts == 1 || (plan->waves == 1 && kind->gathers), "%d parts", plan->parts);
+}
+
+/* Its terms are none below 0, add up, and are there where they have a reason. */
+static void expect_terms(const tile_plan *plan, const tile_kind *kind, const problem *p,
+                         const tile_gpu *gpu) {
+    const tile_case of = {kind, plan, p, gpu, &TILE_FITTED};
+    tile_terms terms;
+    const double cycles = tile_cycles(&of, &terms);
+    double sum = 0;
+    for (int i = 0; i < TILE_TERM_COUNT; ++i) {
+        const double term = ((const double *)&terms)[i];
+        EXPECT(term >= -1e-6 * cycles, "%s is %g at %dx%dx%d", TILE_TERM_NAMES[i], term, p->m, p->n,
+               p->k);
+        sum += term;
+    }
+    EXPECT(isfinite(sum) && fabs(sum - cycles) <= 1e-9 * sum, "%g, not %g", sum, cycles);
+    EXPECT((terms.parts > 0) == (plan->parts > 1), "%d parts", plan->parts);
+    EXPECT((terms.copy > 0) == (p->k % 8 > 0), "k %d", p->k);
+    EXPECT((terms.pitch > 0) == (tile_pitch(p->k) % TILE_K > 0), "k %d", p->k);
+}
+
+static void every_plan(void) {
+    for (int i = 0; i < SHAPE_COUNT * KIND_COUNT * 4; ++i) {
+        const tile_kind *kind = &KINDS[i / 4 % KIND_COUNT];
+        const problem *p = &SHAPES[i / 4 / KIND_COUNT];
+        const tile_gpu *gpu = &CARDS[i % 2];
+        const tile_plan plan = tile_plan_of(kind, p, i / 2 % 2, gpu->clusters);
+        expect_plan(&plan, kind, p, gpu);
+        expect_terms(&plan, kind, p, gpu);
+    }
+}
+
+/* On a slice of a GPU a cluster may not fit: its plans have no workers, and cost all there is. */
+static void no_cluster(void) {
+    tile_gpu slice = CARDS[0];
+    slice.clusters[4] = slice.clusters[8] = 0;
+    for (int i = 0; i < KIND_COUNT; ++i) {
+        const tile_plan plan = tile_plan_of(&KINDS[i], &SHAPES[0], false, slice.clusters);
+        const tile_case of = {&KINDS[i], &plan, &SHAPES[0], &slice, &TILE_FITTED};
+        tile_terms terms;
+        const bool fits = tile_ctas(&KINDS[i]) < 4;
+        EXPECT((plan.workers > 0) == fits, "kind %d: %d workers", i, plan.workers);
+        EXPECT(isfinite(tile_cycles(&of, &terms)) == fits, "kind %d", i);
+    }
+}
+
+/* ---- what costs more */
+
+static double cycles_of(const tile_kind *kind, int m, int n, int k, bool fitted) {
+    const problem p = {.m = m, .n = n, .k = k};
+    const tile_plan plan = tile_plan_of(kind, &p, false, CARDS[0].clusters);
+    const tile_case of = {kind, &plan, &p, &CARDS[0], &TILE_FITTED};
+    tile_terms terms;
+    return fitted ? tile_cycles(&of, &terms) : tile_cost(kind, &plan, k);
+}
+
+static void more_work_costs_more(void) {
+    for (int i = 0; i < 2 * KIND_COUNT; ++i) {
+        const tile_kind *kind = &KINDS[i / 2];
+        const int rows = tile_rows_d(kind), columns = tile_columns_d(kind);
+        double before[2] = {0};
+        for (int times = 1; times <= 400; ++times) {
+            const double of_k = cycles_of(kind, 2048, 4096, 64 * times, i % 2);
+            const double of_m = cycles_of(kind, times * rows, columns, 4096, i % 2);
+            EXPECT(of_k > before[0], "%d k-tiles, kind %d", times, i / 2);
+            EXPECT(of_m >= before[1], "%d tiles, kind %d", times, i / 2);
+            before[0] = of_k;
+            before[1] = of_m;
+        }
+    }
+}
+
+/* ---- ranks */
+
+static void ranks(void) {
+    static const double costs[] = {5, 3, 9, 3, 1, 7, 2};
+    static const double best[] = {1, 2, 3};
+    tile_plan plans[3];
+    int found = 0;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; ++i) {
+        const tile_plan plan = {.kernel = (int)i, .cost = costs[i]};
+        found = tile_rank(plans, found, 3, &plan);
+    }
+    for (int i = 0; i < 3; ++i) {
+        EXPECT(found == 3 && plans[i].cost == best[i], "place %d: %g", i, plans[i].cost);
+    }
+    EXPECT(plans[2].kernel == 1, "of equal ones %d", plans[2].kernel);
+}
+
+int main(void) {
+    run_case("division by multiplication is division", divisions);
+    run_case("order: that of grouped_tile()", orders);
+    run_case("plans: costs add up; all tiles are some worker's", every_plan);
+    run_case("plans: none of clusters that don't fit", no_cluster);
+    run_case("costs: more k and more tiles cost more", more_work_costs_more);
+    run_case("choices: the cheapest, in their order", ranks);
+    return test_result();
+}
