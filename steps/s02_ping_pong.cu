@@ -135,7 +135,7 @@ constexpr double STORE_COLUMN = 8; // cycles for 64 accumulators of a column, to
 // end. In ping-pong a tile's end overlaps with the multiplication of the next one.
 static double cost(const tile_kind &kind, const tile_plan &plan, int k) {
     const int turns = kind.ping_pong ? 2 : 1;
-    const double k_tile = fmax(kind.rows * kind.columns / 64.0,
+    const double k_tile = fmax(kind.rows * kind.columns / 32.0,
                                2.0 * (TILE_K * (kind.rows + kind.columns)) / PORT_BYTES);
     const double multiply = ceil_div(k, TILE_K) * k_tile;
     const double end = kind.rows / 64.0 * kind.columns * turns / kind.consumers * STORE_COLUMN;

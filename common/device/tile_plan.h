@@ -72,7 +72,7 @@ static inline double tile_cost(const tile_kind *kind, const tile_plan *plan, int
     const double gather_column = 32;   /* for adding the parts of those */
     const double start_cluster = 1500; /* of a launch of clusters, more than of CTAs */
     const int turns = kind->ping_pong ? 2 : 1;
-    const double k_tile = fmax(kind->rows * kind->columns / 64.0,
+    const double k_tile = fmax(kind->rows * kind->columns / 32.0,
                                2.0 * (TILE_K * (kind->rows + kind->columns)) / port_bytes);
     const double multiply = tile_pieces(tile_pieces(k, TILE_K), plan->parts) * k_tile;
     const double columns = kind->rows / 64.0 * kind->columns * turns / kind->consumers;
