@@ -7,9 +7,9 @@ could run none. Their cases are counted, in the closing line as well.
 Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
 parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
 it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, where
-nothing is known of a run before; cached("bench/*.py"), that its verdict depends on nothing but its own
-source, its parameters, what it needs, HELPERS and those files: a pass is remembered, and FULL=1
-forgets it.
+nothing is known of a run before; cached("bench/*.py", knows=RUNGS), that its verdict depends on nothing
+but its own source, its parameters, what it needs, HELPERS, those files and that value: a pass is
+remembered, and FULL=1 forgets it.
 
 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as in CI, what is
 skipped has failed, unless it needs a GPU, or nvcc where there is none.
@@ -146,7 +146,7 @@ def verdict_of(item) -> Path | None:
         paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)
     paths += [BUILD / "emulated/harness/libharness.a", BUILD / "emulator/libemulator.a"]
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    key = [item.nodeid, repr(parameters), *map(digest, paths)]
+    key = [item.nodeid, repr(parameters), repr(mark.kwargs), *map(digest, paths)]
     return VERDICTS / hashlib.sha256("\n".join(key).encode()).hexdigest()
 
 

@@ -10,35 +10,27 @@ import pytest
 from tools import BUILD, ROOT, faults, git
 
 pytestmark = pytest.mark.check
-# The folders of Python, and what each imports beside itself and the standard library's.
-IMPORTS = {
-    "bench": "",
-    "notes/tools": "bench planted",
-    "plots": "bench notes",
-    "book": "bench notes",
-    "standalone": "",
-    "planted": "",
-    "exercises": "planted",
-    "emulator/translate": "",
-}
-PACKAGES = {"tests", "tools", *(folder.split("/")[0] for folder in IMPORTS)}
 C_API = r"emulator/emulator\.h$"  # all that the harness knows of the emulator
-# What an #include may name. The first pattern that matches a file decides.
-INCLUDES = {
-    "steps/*": r"step\.h|device/",
-    "common/device/*": r"step\.h|device/",
+# What files may include, or import of the project's. The first pattern that matches a file decides.
+ARROWS = {
+    "steps/* common/device/*": r"step\.h|device/",
     "common/step.h": r"$",
     "common/formats/*": r"formats/",
     "common/device/emulated/device/*": r"device/|emulator/",
     "emulator/include/**/*": r"formats/|emulator/",
     "emulator/src/*": r"formats/|emulator/|[a-z_]+\.h$",
-    "emulator/tests/*": r"device/|formats/|emulator/|[a-z_]+\.h$",
-    "emulator/examples/*": r"[a-z_0-9/]+\.(h|cuh|cu)$",  # files of the clones, too
     "common/trace/**/*": r"step\.h|device/|emulator/|harness/trace/|trace/",
     "common/harness/*": rf"step\.h|{C_API}|formats/|harness/(?!gpu/|emulated/)|trace/",
     "common/harness/**/*": rf"step\.h|{C_API}|formats/|harness/|trace/",
+    "bench/**/*.py": "bench",
+    "notes/**/*.py": "notes|bench|planted",
+    "plots/**/*.py": "plots|bench|notes",
+    "book/**/*.py": "book|bench|notes",
+    "standalone/*.py": "standalone",
+    "planted/*.py": "planted",
+    "exercises/*.py": "exercises|planted",
+    "emulator/translate/*.py": "emulator",
 }
-PYTHON = " ".join(f"{folder}/**/*.py" for folder in IMPORTS)
 EMULATOR = "emulator/include/**/* emulator/src/* emulator/translate/*"
 SHARED = f"common/**/* {EMULATOR}"
 TOOLKIT = ROOT / "emulator/include/toolkit"  # the emulator's own headers of the toolkit's names
@@ -53,7 +45,7 @@ ABSENT = [
     ("CUDA's headers", CUDA, f"{EMULATOR} common/*/emulated/**/*"),
     ("what runs a rung", r"[Ee]mulat|\b[Tt]race", f"common/device/* common/step.h {RUNG}"),
     ("one machine", r"^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b)", SHARED),
-    ("sys.path", r"sys\.path", PYTHON),
+    ("sys.path", r"sys\.path", " ".join(one for one in ARROWS if one.endswith(".py"))),
     ("unfinished", r"\b(TODO|FIXME|XXX)\b", f"Makefile *.md {ALL} !tests/test_rules.py"),
     ("what a header wraps", r"\basm\b|<<<|extern +(__shared__|.*\[\])|try_wait", RUNG),
     ("driver types", r"\b(CUtensorMap|CUfunction|CUresult)", RUNG),
@@ -126,21 +118,16 @@ def test_absent(what, expression, patterns):
         assert not found, f"{name_of(path)}: {found[0]}"
 
 
-@pytest.mark.parametrize("folder", IMPORTS)
-def test_imports(folder):
-    """What its arrows allow, all of it, and nothing else."""
-    text = "\n".join(path.read_text() for path in files(f"{folder}/**/*.py"))
-    found = {*re.findall(r"^ *(?:from|import) (\w+)", text, re.MULTILINE)}
-    assert found & PACKAGES - {folder.split("/")[0]} == {*IMPORTS[folder].split()}
-
-
-def test_includes():
+def test_arrows():
     allowed = {}
-    for pattern, names in INCLUDES.items():
-        allowed = {**dict.fromkeys(files(pattern), names), **allowed}
+    for patterns, names in ARROWS.items():
+        allowed = {**dict.fromkeys(files(patterns), names), **allowed}
     for path, names in allowed.items():
-        found = re.findall(r'^ *# *include +"([^"]+)"', path.read_text(), re.MULTILINE)
-        assert not [one for one in found if ".." in one or not re.match(names, one)], path
+        python = path.suffix == ".py"
+        arrow = r"^ *(?:from|import) (\w+)" if python else r'^ *# *include +"([^"]+)"'
+        found = re.findall(arrow, path.read_text(), re.MULTILINE)
+        own = [one for one in found if not python or one in (*FOLDERS.split(), "tools")]
+        assert not [one for one in own if ".." in one or not re.match(names, one)], path
 
 
 @pytest.mark.parametrize("path", files(RUNG), ids=name_of)
