@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tools import made_runs
-from tools.fake_rungs import bench, holds
+from tools.fake_rungs import CACHED, bench, holds
 
 from bench import results
 from bench.compare import compare_main
 
+pytestmark = CACHED
 CUBE = (256,) * 3
 
 

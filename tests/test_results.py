@@ -8,6 +8,8 @@ import math
 
 import pytest
 
+from tools.fake_rungs import CACHED
+
 from bench import fields, results
 from bench import trace as traces
 from notes.tools import bars, fill, tables
@@ -29,6 +31,7 @@ def test_pages():
     assert fill.main(["--check"]) == 0
 
 
+@CACHED
 @pytest.mark.check
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: "/".join(path.parts[-2:]))
 def test_rows(path):
@@ -57,6 +60,7 @@ def accepted(row, known):
         known.add(field)
 
 
+@CACHED
 def test_every_field():
     """A recorded row is refused if a field has another name, or is anything else."""
     known = set()
@@ -80,6 +84,7 @@ def test_traces():
         assert path.stem == traces.name_of(record)
 
 
+@CACHED
 def test_bars():
     """A bar that is not reached is printed, and one that is not recorded."""
     table = "".join(

@@ -14,6 +14,7 @@ from tools.fake_rungs import bench
 
 from bench import trace as traces
 
+pytestmark = pytest.mark.cached("bench/**/*.py", "build/emulated/harness/trace/*.o")
 PROGRAMS = BUILD / "trace" / "emulated"
 # The rung, its options, and what comes of them: fills of the ring by the CTA, its stages, and the
 # warps (or warpgroups) that are traced.
@@ -54,7 +55,6 @@ def fills_of(record):
 
 
 @pytest.mark.needs("trace/emulated/{rung}")
-@pytest.mark.cached("bench/*.py")
 @pytest.mark.parametrize(("rung", "policy"), CASES)
 def test_story(tmp_path, rung, policy):
     """What the trace tells is what the rung does: a fill lands after it begins, is read once it has landed,

@@ -11,11 +11,21 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+import pytest
+
 from tools import ROOT, made_runs
 
-from bench import ladder, results
+from bench import ladder, results, rungs
 from bench import run as running
 
+# What tests of bench depend on: it, its records, those who read them, and what rungs say of themselves.
+CACHED = pytest.mark.cached(
+    "bench/**/*.py",
+    "bench/results/**/*.jsonl",
+    "notes/tools/*.py",
+    "common/device/tile_choice.h",
+    knows=rungs.find(),
+)
 SIZE = 256
 TIMED = ("--passes", 3, "--rounds", 2)
 GPU = {**made_runs.H200, "name": "Fake GPU 1"}
