@@ -44,9 +44,9 @@ plan compare OLD="x'; y" NEW='x$$(y)' => bench.compare 'x'\\''; y' 'x\$\(y\)' *$
 plan plots RESULTS=$'x\ny'         => --results 'x y'
 plan ladder TRACK=all SIZES=8,4x5x6 PROTOCOL=both => --track 'all' --sizes '8,4x5x6' --protocol 'both'
 plan ladder EMULATE=1 ARGS='--jobs 2' => bench.ladder --emulate  *--build '$tmp' .*--jobs 2$
-plan STRICT=1 $tmp/emulated/v07.o   => ^g\+\+ (?!.*-Wno-error).*-Werror
+plan STRICT=1 $tmp/emulated/v07.o   => ^g\+\+ (?!.*(-Wno-error|include trace)).*-Werror
 own $tmp/emulated/v07.o             => ^g\+\+ .*-Wno-error
-own $tmp/steps/v07.o                => ^make/nvcc.sh (?!.*-Werror)
+own $tmp/steps/v07.o                => ^make/nvcc.sh (?!.*(-Werror|include trace))
 bare -n step 7                      => ^g\+\+ (?!.*(nvcc|nonexistent)).*steps/v07
 bare standalone 7                   => ^$tmp/bare/standalone/v07.cu: nvcc .* v07.cu$
 terminal make diff 2; terminal make/build.sh $tmp/two '' x => \x1b(\[3[12]m|\[K2/2 b $)

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from tools import BUILD, ROOT
+from tools import BUILD
 from tools.fake_rungs import bench
 
 from bench import trace as traces
@@ -35,18 +35,14 @@ CASES += [(rung, policy) for rung in ("v04", "v07", "v12", "a05") for policy in 
 
 
 def traced(folder, rung, *words, status=0):
-    """The record of a traced run, and what a viewer opens."""
+    """The record of a traced run, by default its usual one, and what a viewer opens."""
+    words = words or RUNS[rung][0].split()
     said = bench(traces.trace_main, PROGRAMS / rung, "--out", folder, *words, status=status)
     if status:
         return said
     names = [folder / f"{rung}-emulator{suffix}.json" for suffix in ("", ".perfetto")]
     assert sorted(folder.iterdir()) == names
     return tuple(json.loads(path.read_text()) for path in names)
-
-
-def usual(folder, rung):
-    """The record of its usual run."""
-    return traced(folder, rung, *RUNS[rung][0].split())[0]
 
 
 def fills_of(record):
@@ -77,9 +73,9 @@ def test_story(tmp_path, rung, policy):
             read = max([fill.begin, *(end for _, _, end in fill.readings if end)])
     assert all(traces.spans(trace, warp) for warp in trace.warps)
     assert (trace.run.gpu, trace.exact, viewer) == (None, True, traces.viewer(trace))
+    slices = sorted((e for e in viewer["traceEvents"] if e["ph"] == "X"), key=lambda e: e["ts"])
     ends = collections.Counter()  # of each track; a viewer would show others than these wrongly
-    slices = [event for event in viewer["traceEvents"] if event["ph"] == "X"]
-    for one in sorted(slices, key=lambda one: one["ts"]):
+    for one in slices:
         assert one["ts"] >= ends[one["tid"]] - 1e-9, one
         ends[one["tid"]] = one["ts"] + one["dur"]
     names = [e["args"]["name"] for e in viewer["traceEvents"] if e["name"] == "thread_name"]
@@ -89,7 +85,7 @@ def test_story(tmp_path, rung, policy):
 @pytest.mark.needs("trace/emulated/v07", "trace/emulated/v12")
 def test_names_and_lines(tmp_path):
     """Barriers and tiles have the rung's names, and events its lines; a store has an end."""
-    trace = traces.Trace(usual(tmp_path / "v07", "v07"))
+    trace = traces.Trace(traced(tmp_path / "v07", "v07")[0])
     shared = [(one["name"], one["count"]) for one in trace.shared]
     assert shared == [(name, 4) for name in ("a", "b", "full", "empty")]
     waits = {trace.name(e.address): trace.source(e.line) for w in trace.warps for e in w.of("wait")}
@@ -98,7 +94,7 @@ def test_names_and_lines(tmp_path):
     read = {trace.name(e.other) for warp in trace.warps for e in warp.of("multiply")}
     assert read == {f"b[{i}]" for i in range(4)}
     assert trace.title(trace.warps[0]) == "warpgroup 0 (producer)"
-    warps, kinds = traces.Trace(usual(tmp_path / "b", "v12")).warps, ("store", "store commit")
+    warps, kinds = traces.Trace(traced(tmp_path / "b", "v12")[0]).warps, ("store", "store commit")
     stored = [one for warp in warps for one in traces.in_groups(warp, *kinds, "store wait")]
     assert len(stored) == 16 and all(done for _, done in stored)
 
@@ -115,17 +111,17 @@ def test_options(tmp_path):
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     found = re.findall("^traced .*", said, re.MULTILINE)
     assert (len(found), len({*found})) == (3, 1)
-    rows = traced(tmp_path / "cut", "v07", "--events", 30)[0], usual(tmp_path / "full", "v07")
+    rows = traced(tmp_path / "cut", "v07", "--events", 30)[0], traced(tmp_path / "full", "v07")[0]
     cut, full = map(traces.Trace, rows)
     assert 0 < cut.end < full.end and (cut.complete, full.complete) == (False, True)
 
 
 @pytest.mark.needs("trace/emulated/v07")
-@pytest.mark.parametrize("words", ["--cta 4", "--protocol burst", "--events 0", "--m 100", "--no"])
-def test_refuses(tmp_path, words):
+def test_refuses(tmp_path):
     """What means nothing here is refused, and nothing is written; nor without a program."""
-    traced(tmp_path / "none", "v07", *words.split(), status=2)
-    traced(tmp_path / "none", "none", status=1)
+    for words in ("--cta 4", "--protocol burst", "--events 0", "--m 100", "--no"):
+        traced(tmp_path / "none", "v07", *words.split(), status=2)
+    bench(traces.trace_main, PROGRAMS / "none", "--out", tmp_path / "none", status=1)
     assert not (tmp_path / "none").exists()
 
 
@@ -134,7 +130,7 @@ def test_refuses(tmp_path, words):
 def test_as_of_a_gpu(tmp_path, rung):
     """The same story comes of a record as a GPU makes it, which tells of no operations; without landings
     from waits alone."""
-    record = usual(tmp_path, rung)
+    record, _ = traced(tmp_path, rung)
     exact, barriers = fills_of(record), {e.address for e in traces.Trace(record).of("load")}
     record["trace"] |= {"time_unit": "SM cycles", "operations": []}
     for fill, guess in zip(exact, fills_of(record)):
@@ -144,13 +140,3 @@ def test_as_of_a_gpu(tmp_path, rung):
         record["trace"]["warps"][0]["events"].append(["landed", *landed])
     for one, other in zip(exact, fills_of(record)) if rung != "v12" else ():  # a peer's aren't told
         assert (one.begin, one.landed, one.taken) == (other.begin, other.landed, other.taken)
-
-
-@pytest.mark.needs("emulated/v07", "trace/emulated/v07")
-def test_ordinary_programs():
-    """No ordinary build reads a word of the trace, and no rung or device header has one."""
-    for path in [*BUILD.glob("emulated/*.o.d"), *BUILD.glob("steps/*.o.d")]:
-        assert "trace/" not in path.read_text().replace(str(ROOT), ""), path
-    assert "common/trace/hooks.cuh" in (PROGRAMS / "v07.o.d").read_text()
-    for path in (*ROOT.glob("steps/*.cu"), *ROOT.glob("common/device/*.*")):
-        assert not re.search(r"\btrace", path.read_text(encoding="utf-8"), re.IGNORECASE), path
