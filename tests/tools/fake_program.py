@@ -52,7 +52,7 @@ def row_of(options, call):
     row, protocol = TOLD["row"], options.get("protocol", "none")
     context, problem = row["context"], row["context"]["problem"]
     given = {key: type(one)(options.get(key, one)) for key, one in problem.items()}
-    context["problem"] = {**given, **TOLD["problem"]}
+    context["problem"] = {**given, **TOLD.get("problem", {})}
     if protocol == "none":
         return row
     context |= {"protocol": protocol, "rounds": int(options["rounds"])}
