@@ -15,7 +15,7 @@ from tools import ROOT
 pytestmark = pytest.mark.check
 RUNGS = "|".join(sorted(path.name.partition("_")[0] for path in ROOT.glob("steps/*.cu")))
 # What a command depends on that runs nothing, or is rejected before.
-DRY = "Makefile */rules.mk */requirements.txt make/* standalone/* bench/**/*"
+DRY = "Makefile */rules.mk */requirements.txt make/* standalone/* bench/**/*.py bench/variants/*"
 # plan: a dry run with a GPU and an nvcc that is none; bare: a machine with neither.
 COMMANDS = """
 plan() { make -n NVCC=/bin/false GPU_DEVICES=/dev/null BUILD=$tmp "$@"; }
