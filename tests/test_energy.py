@@ -4,7 +4,6 @@ program, and the parts themselves on the emulator."""
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 
 import pytest
@@ -77,12 +76,10 @@ def house(folder, acts, rows=()):
     ncu = {"answers": {"--version": "Version 1.2.3"}, "status": 1}
     ncu["kernels"] = ["void <unnamed>::part_kernel<1, 2>(int)"]
     made = House(folder, energy_main, ("--size", 8192), ncu)
-    number = {name: str(i) for i, name in enumerate(NAMES)}
-    explained = "\n".join(f"{number[name]}\t{name}\tit is {name}" for name in NAMES)
-    acts = {re.sub("^[^ ]+", lambda name: number[name[0]], key): one for key, one in acts.items()}
-    told = {"rows": [{**part(name), **dict(rows).get(name, {})} for name in NAMES]}
-    told |= {"paced": [number[name] for name in PACED], "log": str(made.log)}
-    fake(folder / "energy/parts", answers={"--explain": explained}, acts=acts, **told)
+    told = {"rows": {name: {**part(name), **dict(rows).get(name, {})} for name in NAMES}}
+    told |= {"paced": PACED, "log": str(made.log), "acts": acts}
+    explained = "\n".join(f"{name}\t{name}\tit is {name}" for name in NAMES)  # no numbers
+    fake(folder / "energy/parts", answers={"--explain": explained}, **told)
     return made
 
 

@@ -91,7 +91,7 @@ def be_a_rung(words):
     act(**next(filter(None, acts), {}))
     if turn in TOLD.get("paced", ()) and not os.environ["ENERGY_PACE_SECONDS"]:
         act(1, err="say how long\n")
-    row = TOLD["rows"][int(turn)] if "rows" in TOLD else row_of(options, call)
+    row = TOLD["rows"][turn] if "rows" in TOLD else row_of(options, call)
     with open(options["json"] + ".new", "w") as stream:
         stream.write(TOLD.get("json", json.dumps(row)))
     os.replace(options["json"] + ".new", options["json"])
