@@ -187,10 +187,13 @@ def test_interrupted(tmp_path, number, rung, call, passes):
     assert [one.passes for one in house.runs()] == passes
 
 
-USAGE = "--size 0|--size 8x|--size 99999999999|--size=|--m 256|--steps v02|--steps banana|--steps="
-USAGE += "|--steps v01-missing|--steps v01-UPPER|--steps x01|--build /nowhere|--protocol none"
-USAGE += f"|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1|--sizes 8x9|--track a"
-USAGE += "|--sizes 8x9x7 --track t|--track b|--heuristics 65|--heuristics any|--unknown"
+USAGE = "--size 0|--m 256|--steps v02|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER"
+USAGE += (
+    "|--steps x01|--build /nowhere|--protocol none|--inputs zeros|--seed -1|--passes 0|--device -1"
+)
+USAGE += (
+    f"|--seed {2**64}|--sizes 8x9|--track a|--track b|--heuristics 65|--heuristics any|--unknown"
+)
 EMULATED = "--protocol foo|--sizes all|--sizes 64,squares|--track t|--passes 2"
 
 
