@@ -15,7 +15,7 @@ from bench import trace as traces
 from notes.tools import bars, fill, tables
 
 RECORDS = sorted(results.RESULTS.glob("*/**/*.jsonl"))
-MOST_TRACE_BYTES = 200_000
+MOST_BYTES, MOST_TRACE_BYTES = 1_500_000, 200_000
 # Changes that no check can see.
 ANY_WILL_DO = {  # texts for people, and names that others give
     (field, "?") for field, kind in fields.KIND_OF.items() if kind in ("text", "number-or-name")
@@ -76,7 +76,8 @@ def test_every_field():
 
 @pytest.mark.check
 def test_traces():
-    """A recorded trace is small, from a tree without changes, and has its own name."""
+    """All records are small, and so is a trace, which is of a tree without changes and has its own name."""
+    assert sum(path.stat().st_size for path in RECORDS) <= MOST_BYTES
     for path in traces.TRACES.glob("*.json"):
         record = traces.load(path)
         assert path.stat().st_size < MOST_TRACE_BYTES
