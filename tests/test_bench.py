@@ -1,7 +1,5 @@
 """bench/ladder.py and bench/run.py over fake rungs, as on a GPU and as on the emulator."""
 
-from __future__ import annotations
-
 import io
 import re
 import signal

@@ -1,8 +1,6 @@
 """v18 takes the kernel that is fastest, or close to it, where that is recorded; and bench/fit.py finds
 constants of the model of v19 to v24 from times that were made with others."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import random

@@ -1,7 +1,5 @@
 """bench/compare.py over made-up ladders and over recorded ones."""
 
-from __future__ import annotations
-
 from tools import made_runs
 from tools.fake_rungs import CACHED, bench, holds
 

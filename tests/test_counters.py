@@ -1,7 +1,5 @@
 """bench/counters.py with a fake ncu and fake rungs."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -1,7 +1,5 @@
 """What the emulator counts: bank conflicts, as headers say and a GPU counted, and all that is recorded."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

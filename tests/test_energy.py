@@ -1,8 +1,6 @@
 """The energy budget: the solver on made-up parts whose joules are known, the runner with a made-up
 program, and the parts themselves on the emulator."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,8 +1,6 @@
 """bench/record.py with programs that only end in one way or another, and bench/resources.py with what ptxas
 said of the rungs."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

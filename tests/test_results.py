@@ -1,7 +1,5 @@
 """Recorded results can be read, and the README and notes show what they say."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

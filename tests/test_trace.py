@@ -1,7 +1,5 @@
 """Traces of rungs on the emulator are whole and can be true."""
 
-from __future__ import annotations
-
 import collections
 import json
 import re

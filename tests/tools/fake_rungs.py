@@ -1,7 +1,5 @@
 """Fake rungs, and bench's programs over them, in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
