@@ -396,7 +396,11 @@ MOVE = """(async () => {
 })()"""
 SOME = ("index.html", "readme.html", "ideas/index.html", "ideas/mbarrier-and-phases.html")
 SOME += ("notes/index.html", "notes/emulator-rules.html", "source/common/device/tma.cuh.html")
-SOME += ("results/index.html", f"results/{results.HOME}/burst.html", "source/common/device/index.html")
+SOME += (
+    "results/index.html",
+    f"results/{results.HOME}/burst.html",
+    "source/common/device/index.html",
+)
 SOME += ("rungs/v07.html", "rungs/a01.html", "rungs/t08.html", "rungs/f08.html")
 QUERIES = {"mbarrier+parity": "ideas/mbarrier-and-phases.html#parity", "v07": "rungs/v07.html"}
 QUERIES |= {"MAKE_TENSOR_MAP_2D(": "rungs/v", "zyzzyva": ""}
