@@ -144,34 +144,31 @@ def check_legible(figure):
         boxes.append((words, box))
 
 
-@pytest.fixture
-def used(monkeypatch):
-    """The rungs that are read from now on, and the probes that are asked."""
-    recorded()
-    found = set()
+def note_used(event, words):
+    """Notes the rungs that are read, and the probes that are asked."""
+    path = Path(str(words[0])) if event in ("open", "subprocess.Popen") else Path()
+    if path.parent.name in ("steps", "probes"):
+        USED.add(path.name[:3] if path.suffix else path.name)
 
-    def spied(call):
-        def noted(what, *words, **how):
-            path = what if isinstance(what, Path) else Path(what[0])
-            if path.parent.name in ("steps", "probes"):
-                found.add(path.name[:3] if path.suffix else path.name)
-            return call(what, *words, **how)
 
-        return noted
-
-    monkeypatch.setattr(Path, "read_text", spied(Path.read_text))
-    monkeypatch.setattr(subprocess, "run", spied(subprocess.run))
+def forget():
+    """Nothing has been read or asked yet."""
+    USED.clear()
     of("probes").source.cache_clear()
     of("probes").ask.cache_clear()
-    return found
+
+
+USED: set[str] = set()
+sys.addaudithook(note_used)
 
 
 @pytest.mark.parametrize("name", map(drawn, COMMITTED))
-def test_committed(name, tmp_path, used):
+def test_committed(name, tmp_path):
     """It is what the code draws of the records, and can be read. FROM says what else it reads."""
-    short, old = name.rpartition("/")[2], PLOTS / f"{name}.svg"
-    figure = figure_of(short, recorded())
-    assert used == {*FROM.get(short, "").split()}
+    short, old, records = name.rpartition("/")[2], PLOTS / f"{name}.svg", recorded()
+    forget()
+    figure = figure_of(short, records)
+    assert USED == {*FROM.get(short, "").split()}
     check_legible(figure)
     new = of("style").save_both(figure, tmp_path, "drawn")
     check_alike(*(path.read_text(encoding="utf-8") for path in (new.with_suffix(".svg"), old)))
@@ -294,8 +291,9 @@ def test_refuses(files, words, tmp_path, plot):
 
 @pytest.mark.cached(*READS, *(f"steps/{rung}_*" for rung in ("a03", "a04", "t02", "t03")))
 @pytest.mark.parametrize("words", ["make probes", "failed (3): no"])
-def test_refuses_probes(words, tmp_path, plot, monkeypatch, used):
+def test_refuses_probes(words, tmp_path, plot, monkeypatch):
     """A probe that isn't built or fails is one line, exit 2, and no file."""
+    forget()
     monkeypatch.setattr(of("probes"), "PROBES", tmp_path)
     if words.startswith("failed"):
         (tmp_path / "bank_conflicts-a03").write_text("#!/bin/sh\necho no >&2\nexit 3\n")
