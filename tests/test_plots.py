@@ -10,6 +10,7 @@ import subprocess
 import sys
 from functools import cache
 from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -129,19 +130,18 @@ def written_in(figure):
 def check_legible(figure):
     """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
     from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
 
-    pixels, whole, boxes = SHOWN_WIDTH / (72 * figure.get_size_inches()[0]), figure.bbox, []
+    pixels, whole, shown = SHOWN_WIDTH / (72 * figure.get_size_inches()[0]), figure.bbox, []
     for text in written_in(figure):
         words, box = text.get_text(), Text.get_window_extent(text)  # without a line from it
         assert text.get_fontsize() * pixels >= LEAST_PIXELS, words
         assert min(box.x0, box.y0, whole.x1 - box.x1, whole.y1 - box.y1) >= 0, f"{words}: outside"
-        for other_words, other in boxes:
-            width = min(box.x1, other.x1) - max(box.x0, other.x0)
-            height = min(box.y1, other.y1) - max(box.y0, other.y0)
-            least = min(box.width * box.height, other.width * other.height)
-            covered = max(width, 0) * max(height, 0)
-            assert covered <= MOST_COVERED * least, f"{words} lies on {other_words}"
-        boxes.append((words, box))
+        shown.append((words, box))
+    for (words, box), (other_words, other) in combinations(shown, 2):
+        least = min(one.width * one.height for one in (box, other))
+        both, said = Bbox.intersection(box, other), f"{words} lies on {other_words}"
+        assert both is None or both.width * both.height <= MOST_COVERED * least, said
 
 
 def note_used(event, words):
