@@ -51,7 +51,6 @@ MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|n
 # Sources of programs: how make ends the name of each below build/, and its marks.
 PROGRAMS = {
     ("tests/unit", ".c"): {"": "check"},
-    ("tests/unit-gpu", ".c"): {"": "nvcc"},
     ("tests/gpu", ".c"): {"": "nvcc gpu"},
     ("tests/device", ".cpp"): {"": "check"},
     ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
