@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import subprocess
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import pytest
 
 from tools import BUILD, ROOT
 
-VERIFIED, USAGE, CANNOT_RUN = 0, 2, 77
+VERIFIED, FAILED, USAGE, CANNOT_RUN = 0, 1, 2, 77
 # Of each machine: the folder of its program, the fewest launches before timing starts (on a GPU an exact
 # one, and bounded ones on two copies; on the emulator one under each of the policies eager and lazy), and
 # what the words in capitals of the table mean.
@@ -109,10 +110,11 @@ def on(machine: str, *marks):
     return pytest.param(machine, marks=[needed, *marks])
 
 
-HIDDEN, GPU = on("hidden", pytest.mark.nvcc), on("gpu", pytest.mark.nvcc, pytest.mark.gpu)
+EMULATED, HIDDEN = on("emulator", pytest.mark.check), on("hidden", pytest.mark.nvcc)
+GPU = on("gpu", pytest.mark.nvcc, pytest.mark.gpu)
 
 
-@pytest.mark.parametrize("machine", [on("emulator", pytest.mark.check), HIDDEN, GPU])
+@pytest.mark.parametrize("machine", [EMULATED, HIDDEN, GPU])
 def test_runs(machine, new_folder, record_property):
     """Each row is a case."""
     wrong = []
@@ -123,6 +125,34 @@ def test_runs(machine, new_folder, record_property):
             wrong.append(f"{row.step} | {row.mistake} | {row.words}: {why}\n{said}")
     assert not wrong, "\n".join(wrong)
     record_property("cases", [len(rows(machine)), 0, 0])
+
+
+@pytest.mark.parametrize("machine", [EMULATED])
+def test_file(machine, new_folder):
+    """It is replaced when it is whole. A device and a pipe are written to, and stay."""
+    row, folder = Row(machine, "bf16", "right", "--size 64", VERIFIED, ""), new_folder()
+    file, before = folder / "x.json", resource.getrlimit(resource.RLIMIT_FSIZE)
+    file.write_text("old")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    status, said = run(machine, row, folder)
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (status, file.read_text()) == (FAILED, "old") and "File too large" in said
+    assert run(machine, row, folder)[0] == VERIFIED
+    assert json.loads(file.read_text())["step"] == "v98"
+    # By way of links: a mistake destroys these, not the machine's devices.
+    for device, wanted, why in (("null", VERIFIED, ""), ("full", FAILED, "No space left")):
+        file.unlink()
+        file.symlink_to(f"/dev/{device}")
+        status, said = run(machine, row, folder)
+        assert (status, file.is_symlink(), file.is_char_device()) == (wanted, True, True)
+        assert why in said
+    file.unlink()
+    os.mkfifo(file)
+    reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    assert run(machine, row, folder)[0] == VERIFIED
+    assert json.loads(os.read(reader, 1 << 16))["step"] == "v98"
+    os.close(reader)
+    assert file.is_fifo() and [*folder.iterdir()] == [file]
 
 
 @pytest.mark.parametrize("machine", [GPU])
