@@ -3,12 +3,13 @@ their exit status, as the table in tests/unit/step_main.txt has them."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
 import resource
 import subprocess
+import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -92,17 +93,10 @@ def mistakes(row: Row, status: int, said: str, folder) -> list[str]:
 @pytest.fixture
 def new_folder(machine, tmp_path):
     """Makes one, unless the machine's GPU is not of the kind that the rows are for."""
-    folders = (tmp_path / str(number) for number in itertools.count())
-
-    def make():
-        folder = next(folders)
-        folder.mkdir()
-        return folder
-
     small = Row("gpu", "bf16", "right", "--size 8 --protocol none", VERIFIED, "")
-    if machine == "gpu" and run(machine, small, make())[0] == CANNOT_RUN:
+    if machine == "gpu" and run(machine, small, tmp_path)[0] == CANNOT_RUN:
         pytest.skip("needs a GPU of compute capability 9.0")
-    return make
+    return lambda: Path(tempfile.mkdtemp(dir=tmp_path))
 
 
 def on(machine: str, *marks):
