@@ -6,7 +6,7 @@ $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): $(HARNESS) $(BUI
 KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(STANDALONE_EMULATED) \
     $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
-SOURCE = $(firstword $(filter %.cpp %.cu,$^))
+SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
 $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags
 	$(call run,c++ $(SOURCE)$(if $(findstring /trace/,$@), (traced)),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
 	    -x c++ -c $(SOURCE) -o $@ || make/twins.sh $(SOURCE) $@.d)

@@ -3,8 +3,6 @@
 tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
 UNIT := $(call tests_in,tests/unit,c) $(BUILD)/tests/unit/wrong_rung
 GPU := $(call tests_in,tests/gpu,c)
-# For a GPU that is hidden, with the sanitizers; and for one that is there.
-WRONG_RUNGS := $(BUILD)/tests/unit-gpu/wrong_rung $(BUILD)/tests/gpu/wrong_rung
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 ENERGY_TEST := $(BUILD)/tests/energy/parts
@@ -20,15 +18,14 @@ QUICK_TURNS := /double end =/s| \* kernel\.turns||
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
-$(GPU): $(BUILD)/%: %.c
-$(WRONG_RUNGS): tests/unit/wrong_rung.c
-$(BUILD)/tests/unit-gpu/wrong_rung: private CFLAGS += $(SANITIZE)
-$(BUILD)/tests/unit-gpu/wrong_rung: $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
-$(BUILD)/tests/gpu/wrong_rung $(GPU): $(HARNESS)
+$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
+$(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
+$(GPU): $(BUILD)/%: %.c $(HARNESS)
 # v24.o has the main(), which calls the step_main() of the test.
 $(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v24.o
-$(WRONG_RUNGS) $(GPU): $(BUILD)/commit.o $(BUILD)/flags
-	$(need_nvcc)$(call run,cc $(filter %.c,$^),$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c,$^) $(filter %.o %.a,$^) -o $@ $(LDLIBS))
+$(BUILD)/tests/unit-gpu/wrong_rung $(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
+	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(if $(findstring unit-gpu,$@),$(SANITIZE)) $(INCLUDE) \
+	    $(DEPS) $(SOURCE) $(filter %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	$(call run,c++ -fsanitize $<,$(CXX) -std=c++20 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
