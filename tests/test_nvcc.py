@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from tools import BUILD, ROOT, STANDALONE, TRACED, touched
-from tools.emulated import rungs
 
+from bench import rungs
 from planted.plant import source_of
 
 RUNGS = rungs.find()
