@@ -48,11 +48,12 @@ def test_rung(name):
     """A rung's page says the result first, and has its chapters, its exercises and its table."""
     note = (NOTES / "rungs" / f"{name}.md").read_text(encoding="utf-8")
     prose = prose_of(note)
-    assert note.startswith(f"# {name}: ") and RESULT_FIRST.match(note)
+    title = note.partition("\n")[0]
+    assert title.startswith(f"# {name}: ") and RESULT_FIRST.match(note), "see writing-a-note.md"
     chapters = re.findall(r"^## +(.+?) *$", prose, re.MULTILINE)
     assert chapters in (CHAPTERS, CHAPTERS[:-1])
     short = re.sub("v0?|(?<=[atf])0", "", name)
-    wanted = [f"N={short} E={number}" for number in range(1, 1 + len(EXERCISES[name]))]
+    wanted = [f"N={short} E={number}" for number in range(1, 1 + len(EXERCISES.get(name, ())))]
     assert re.findall(r"`make exercise (N=\w+ E=\d+)`", prose) == wanted
     # A rung that is measured beside variants or rivals has a table of its own choice.
     chosen = rf"figures [^:]*:[^:]*\b{name}\b[^:]*: tflops .*"
@@ -60,11 +61,13 @@ def test_rung(name):
     assert "<!-- sources -->" in note
 
 
+@pytest.mark.check
 def test_all_pages():
     """Each page of a rung is of one, and notes/README.md leads to every page."""
     assert {path.stem for path in NOTES.glob("rungs/*.md")} == {*RUNGS}
     linked = re.findall(r"\]\(([\w/-]+\.md)\)", PAGES["notes/README.md"].read_text())
-    assert {one.relative_to(NOTES).as_posix() for one in NOTES.glob("[ri]*/*.md")} <= {*linked}
+    pages = {one.relative_to(NOTES).as_posix() for one in NOTES.glob("[ri]*/*.md")}
+    assert not pages - {*linked}, "notes/README.md names no such page"
 
 
 @pytest.mark.check
