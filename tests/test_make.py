@@ -48,6 +48,7 @@ plan ladder EMULATE=1 ARGS='--jobs 2' => bench.ladder --emulate  *--build '$tmp'
 plan STRICT=1 $tmp/emulated/v07.o   => ^g\+\+ (?!.*(-Wno-error|include trace)).*-Werror
 own $tmp/emulated/v07.o             => ^g\+\+ .*-Wno-error
 own $tmp/steps/v07.o                => ^make/nvcc.sh (?!.*(-Werror|include trace))
+mkdir -p $tmp/e/emulated && echo $tmp/e/emulated/v07.o: steps/v07_old.cu >$tmp/e/emulated/v07.d && make -n step 7 BUILD=$tmp/e EMULATE=1 => ^$tmp/e/emulated/v07
 bare -n step 7                      => ^g\+\+ (?!.*(nvcc|nonexistent)).*steps/v07
 bare standalone 7                   => ^$tmp/bare/standalone/v07.cu: nvcc .* v07.cu$
 terminal make diff 2; terminal make/build.sh $tmp/two '' x => \x1b(\[3[12]m|\[K2/2 b $)
