@@ -321,8 +321,7 @@ class Progress:
         variables = [f"{name}=1" for name in ("FULL", "STRICT") if os.environ.get(name) == "1"]
         command = [*variables, sys.executable, "-m", "pytest", report.nodeid]
         said = report.longreprtext or str(report.longrepr)
-        printed = f"{report.capstdout}{report.capstderr}"[-4000:]
-        text = f"FAILED {report.nodeid}\n{said}\n{printed}"
+        text = f"FAILED {report.nodeid}\n{said}\n{(report.capstdout + report.capstderr)[-4000:]}"
         self.screen.ensure_newline()
         self.screen.write_line(f"{text.rstrip()}\nagain: {shlex.join(command)}\n")
 

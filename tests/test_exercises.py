@@ -129,7 +129,7 @@ def test_every_rung_has_both(rung):
     some = EXERCISES.get(rung, [])
     kinds = {each.kind for each in some}
     assert {"find"} < kinds, f"exercises/exercises.txt lacks a `find` of {rung}, or another kind"
-    assert not [each.what for each in some if each.kind == "find" and each.what in PAGES.get(rung, "")]
+    assert not [each.what for each in some if each.kind == "find" and each.what in PAGES[rung]]
 
 
 ANSWERS = [("no", "0", 0), ("no", "None", 0), ("288", "288 arrivals", 0), ("53440", "53,440", 0)]

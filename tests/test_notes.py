@@ -48,8 +48,8 @@ def test_rung(name):
     """A rung's page says the result first, and has its chapters, its exercises and its table."""
     note = (NOTES / "rungs" / f"{name}.md").read_text(encoding="utf-8")
     prose = prose_of(note)
-    title = note.partition("\n")[0]
-    assert title.startswith(f"# {name}: ") and RESULT_FIRST.match(note), "see writing-a-note.md"
+    begins = note[:7] == f"# {name}: " and RESULT_FIRST.match(note)
+    assert begins, "its first lines: see notes/writing-a-note.md"
     chapters = re.findall(r"^## +(.+?) *$", prose, re.MULTILINE)
     assert chapters in (CHAPTERS, CHAPTERS[:-1])
     short = re.sub("v0?|(?<=[atf])0", "", name)
@@ -66,8 +66,8 @@ def test_all_pages():
     """Each page of a rung is of one, and notes/README.md leads to every page."""
     assert {path.stem for path in NOTES.glob("rungs/*.md")} == {*RUNGS}
     linked = re.findall(r"\]\(([\w/-]+\.md)\)", PAGES["notes/README.md"].read_text())
-    pages = {one.relative_to(NOTES).as_posix() for one in NOTES.glob("[ri]*/*.md")}
-    assert not pages - {*linked}, "notes/README.md names no such page"
+    missing = {one.relative_to(NOTES).as_posix() for one in NOTES.glob("[ri]*/*.md")} - {*linked}
+    assert not missing, "notes/README.md leads to none of these"
 
 
 @pytest.mark.check

@@ -71,13 +71,9 @@ def test_only_what_pages_quote_is_recorded():
     assert set(RECORDED) == QUOTED == QUOTED & {(pair.rung, pair.bug.name) for pair in PAIRS}
 
 
-def gone(rung, bug):
-    """The lines of the rung that the bug of it, or of what it grows from, removes if it fits here."""
-    origin = rung
-    while origin and origin not in bug.changes:
-        origin = RUNGS[origin].below
-    pair = plant.Pair(rung, replace(bug, changes={rung: bug.changes.get(origin, [])}))
-    return set() if pair.misfit else pair.gone
+def hunks(rung, bug):
+    """How the bug changes this rung, or the one that it grows from."""
+    return bug.changes.get(rung) or (hunks(RUNGS[rung].below, bug) if rung else [])
 
 
 @pytest.mark.check
@@ -85,7 +81,9 @@ def gone(rung, bug):
 def test_every_synchronising_line_has_a_bug(rung):
     """A line that the rung adds; the others have one where they were added."""
     calls = plant.synchronising_calls(plant.source_of(rung))
-    touched = {line for bug in plant.read_bugs() for line in gone(rung, bug)}
+    bugs = [replace(bug, changes={rung: hunks(rung, bug)}) for bug in plant.read_bugs()]
+    pairs = [pair for bug in bugs if not (pair := plant.Pair(rung, bug)).misfit]
+    touched = {line for pair in pairs for line in pair.gone}
     bare = [f"line {n} ({', '.join(calls[n])})" for n in calls if n not in touched]
     assert not bare, f"no bug in planted/bugs.txt changes {'; '.join(bare)}"
 

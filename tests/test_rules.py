@@ -74,17 +74,12 @@ LINES = {
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
 IN_C = git(*SEEN, "*.[ch]", "*.cu", "*.cuh", "*.cpp")
+OTHERS = git(*SEEN, "*.md", "*.py", "*.sh", "*.mk", "Makefile")
 STYLE = [
     ["clang-format", "--dry-run", "--Werror", *IN_C],
     ["ruff", "check", "--quiet", "."],
     ["ruff", "format", "--quiet", "--check", "."],
-    [
-        "codespell",
-        "-L",
-        "arithmetics,fro,statics,whats,whos",
-        *IN_C,
-        *git(*SEEN, "*.md", "*.py", "*.sh", "*.mk", "Makefile"),
-    ],
+    ["codespell", "-L", "arithmetics,fro,statics,whats,whos", *IN_C, *OTHERS],
     ["shellcheck", "-x", ".ci/run", *git("ls-files", "*.sh")],
 ]
 
