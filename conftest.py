@@ -7,9 +7,9 @@ could run none. Their cases are counted, in the closing line as well.
 Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
 parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
 it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, where
-nothing is known of a run before; cached("bench/*.py"), that its verdict depends on nothing but its own
-source, its parameters, what it needs, HELPERS and those files: a pass is remembered, and FULL=1
-forgets it.
+nothing is known of a run before; cached("bench/*.py", knows=RUNGS), that its verdict depends on nothing
+but its own source, its parameters, what it needs, HELPERS, those files and that value: a pass is
+remembered, and FULL=1 forgets it.
 
 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as in CI, what is
 skipped has failed, unless it needs a GPU, or nvcc where there is none.
@@ -51,7 +51,6 @@ MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|n
 # Sources of programs: how make ends the name of each below build/, and its marks.
 PROGRAMS = {
     ("tests/unit", ".c"): {"": "check"},
-    ("tests/unit-gpu", ".c"): {"": "nvcc"},
     ("tests/gpu", ".c"): {"": "nvcc gpu"},
     ("tests/device", ".cpp"): {"": "check"},
     ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
@@ -146,7 +145,7 @@ def verdict_of(item) -> Path | None:
         paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)
     paths += [BUILD / "emulated/harness/libharness.a", BUILD / "emulator/libemulator.a"]
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    key = [item.nodeid, repr(parameters), *map(digest, paths)]
+    key = [item.nodeid, repr(parameters), repr(mark.kwargs), *map(digest, paths)]
     return VERDICTS / hashlib.sha256("\n".join(key).encode()).hexdigest()
 
 
@@ -322,7 +321,7 @@ class Progress:
         variables = [f"{name}=1" for name in ("FULL", "STRICT") if os.environ.get(name) == "1"]
         command = [*variables, sys.executable, "-m", "pytest", report.nodeid]
         said = report.longreprtext or str(report.longrepr)
-        text = f"FAILED {report.nodeid}\n{said}\n{report.capstdout[-4000:]}"
+        text = f"FAILED {report.nodeid}\n{said}\n{(report.capstdout + report.capstderr)[-4000:]}"
         self.screen.ensure_newline()
         self.screen.write_line(f"{text.rstrip()}\nagain: {shlex.join(command)}\n")
 

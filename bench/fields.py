@@ -65,6 +65,7 @@ KIND_OF = {
 }
 NAMED = {field.removesuffix(".*") for field in KIND_OF if field.endswith(".*")}
 NAMED |= {field.partition(".*.")[0] for field in KIND_OF if ".*." in field}
+written = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make one each time
 TRACE = "trace"  # of a traced program; bench/trace.py reads it
 
 
@@ -86,7 +87,7 @@ def check(row):
         value = holder[key]
         if field not in KIND_OF:
             raise ValueError(f"there is no field {field}")
-        if not re.fullmatch(KINDS[KIND_OF[field]], json.dumps(value, ensure_ascii=False)):
+        if not re.fullmatch(KINDS[KIND_OF[field]], written(value)):
             raise ValueError(f"{field} is {value!r}, not {KIND_OF[field]}")
     rounds = row["context"].get("rounds")
     for who, one in row.get("timed", {}).items():

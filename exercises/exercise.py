@@ -206,8 +206,9 @@ def missing(exercise: Exercise, said: str, source: str) -> str:
 def verdict(exercise: Exercise, source: str, program: Path | list) -> str:
     """ "" if the exercise is solved, or why not. `program`: what the emulator runs."""
     said = run(program, *exercise.run.split())
-    if said.returncode != 0:
-        return said.stdout  # a wrong result, or a report, which names the line
+    if said.returncode != 0 or "\nverified " not in said.stdout:
+        # A wrong result, or a report, which names the line.
+        return said.stdout or "it printed nothing"
     if exercise.also_run:
         said = run(program, *exercise.also_run.split())
     return missing(exercise, said.stdout, source) if exercise.also else ""

@@ -6,7 +6,7 @@ $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): $(HARNESS) $(BUI
 KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(STANDALONE_EMULATED) \
     $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
-SOURCE = $(firstword $(filter %.cpp %.cu,$^))
+SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
 $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags
 	$(call run,c++ $(SOURCE)$(if $(findstring /trace/,$@), (traced)),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
 	    -x c++ -c $(SOURCE) -o $@ || make/twins.sh $(SOURCE) $@.d)
@@ -22,6 +22,8 @@ OWN := $(if $(WERROR),$(foreach s,$(shell git ls-files -o --exclude-standard $(S
 $(OWN:%=$(BUILD)/emulated/%.o) $(EXERCISED:%=%.o): KERNEL_FLAGS += -Wno-error
 $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :=
 
+# What is left of a rung that was renamed names the old file.
+$(STEPS)/%.cu: ;
 -include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))

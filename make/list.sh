@@ -2,9 +2,8 @@
 # make list: the rungs and their ideas. The idea is the string after the rung's own name in its step
 # record.
 #     list.sh SOURCE...
-trap 'exit 0' PIPE # of head, which has read enough
 for source; do
     rung=${source##*/} rung=${rung%%[_.]*}
-    idea=$(tr '\n' ' ' <"$source" | sed -nE "s/.*\"$rung\",[^\"]*\"([^\"]*)\".*/\1/p")
-    printf '%s  %s\n' "$rung" "${idea:-(no idea in its step record)}"
+    idea="s/.*\"$rung\",[^\"]*\"([^\"]*)\".*/$rung  \1\n/; t; s/.*/$rung  (no idea in its step record)\n/"
+    tr '\n' ' ' <"$source" | sed -E "$idea" || exit 0 # head has read enough
 done

@@ -10,7 +10,6 @@ ON_A_RUNG := step trace diff exercise try hint solution standalone sass resource
 VERBS := help $(ON_A_RUNG) new diffstat list ladder energy record compare emulate rungs emulated variants \
     rivals plots notes book test check format compile_commands.json clean
 .PHONY: $(filter-out %.json,$(VERBS)) always nothing
-nothing: ;
 
 # Commands contain these without quotes: each must be one word that the shell does not change.
 UNSAFE := ' " ` ; & | < > ( ) { } [ ] * ? ! \ $$ \#

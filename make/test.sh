@@ -19,7 +19,7 @@ fi
 mkdir -p "$build/tests"
 "$python" -m pytest "$@" --needs="$build/tests/needs" || exit
 mapfile -t needs <"$build/tests/needs"
-"$make" --no-print-directory -k ${parallel:+"$parallel"} "${needs[@]}" nothing ||
+"$make" --no-print-directory -k"$([[ ${V:-} ]] || echo s)" ${parallel:+"$parallel"} "${needs[@]}" nothing ||
     echo 'make: not everything was built; the tests below name what is missing' >&2
 parts=()
 "$python" -c 'import xdist' 2>/dev/null && parts=(--numprocesses=auto)

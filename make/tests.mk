@@ -1,8 +1,7 @@
 # What only the tests need.
 
 tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
-UNIT := $(call tests_in,tests/unit,c)
-UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
+UNIT := $(call tests_in,tests/unit,c) $(BUILD)/tests/unit/wrong_rung
 GPU := $(call tests_in,tests/gpu,c)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
@@ -19,13 +18,14 @@ QUICK_TURNS := /double end =/s| \* kernel\.turns||
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
-$(UNIT_GPU): private CFLAGS += $(SANITIZE)
-$(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
-$(GPU): $(HARNESS)
+$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
+$(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
+$(GPU): $(BUILD)/%: %.c $(HARNESS)
 # v24.o has the main(), which calls the step_main() of the test.
 $(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v24.o
-$(UNIT_GPU) $(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
-	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $< $(filter %.o %.a,$^) -o $@ $(LDLIBS))
+$(BUILD)/tests/unit-gpu/wrong_rung $(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
+	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(if $(findstring unit-gpu,$@),$(SANITIZE)) $(INCLUDE) \
+	    $(DEPS) $(SOURCE) $(filter %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	$(call run,c++ -fsanitize $<,$(CXX) -std=c++20 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags

@@ -31,7 +31,7 @@ SEVERAL_TILES = "several tiles per CTA"  # the shape at which recorded reports c
 
 # Calls that order something. What a rung of tomorrow calls is in here as far as one can foresee.
 SYNCHRONISES = re.compile(
-    r"(\b(?:mbarrier_\w+|cluster_(?:sync|arrive|wait)|__sync\w+|named_barrier_\w+|fence_\w+"
+    r"(\b(?:mbarrier_\w+|cluster_(?:sync|arrive|wait)\w*|__sync\w+|named_barrier_\w+|fence_\w+"
     r"|wgmma_(?:fence|commit|wait)|bulk_(?:commit|wait)\w*|cp_async_(?:commit|wait)\w*"
     r"|wait_for_launch_before|launch_dependents|count_arrival)"
     r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("

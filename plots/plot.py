@@ -92,7 +92,7 @@ def draw(pictures, runs, folder):
     return len(figures)
 
 
-def main():
+def main(arguments):
     """Parses the command line; expected errors become one line and exit status 2."""
     parser = argparse.ArgumentParser(description="Draw the recorded results.", allow_abbrev=False)
     parser.add_argument(
@@ -104,7 +104,7 @@ def main():
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
     parser.add_argument("--ideas", action="store_true", help="draw what lies where")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     folder = options.out or Path("build/plots" if options.results else "plots")
     try:
         runs = records.load(options.results)
@@ -118,4 +118,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import html
 import json
 import os
@@ -15,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tools import ROOT, made_runs
+from tools import FULL, ROOT, made_runs
 
 from bench import results, rungs
 from bench import trace as traces
@@ -30,26 +31,32 @@ VOID = re.compile(r"<(meta|link|img|br|hr|input)\b([^>]*[^/>])>")
 RUNGS = rungs.find()
 
 
-class Book:
-    """A book's files by their places, and its pages as elements. A tag that is not closed is an
-    error: but for the tags that need no closing and the first line, a page is XML."""
+class Book(dict):
+    """A book's pages by their places, as elements, each when it is asked for; `files` are its files.
+    A tag that is not closed is an error: but for those that need no closing and the first line, a page
+    is XML."""
 
-    def __init__(self, root):
-        self.files, self.pages = site.Site(root).files(), {}
-        for place, data in self.files.items():
-            if place.endswith(".html"):
-                text = VOID.sub(r"<\1\2/>", data.decode().removeprefix("<!doctype html>"))
-                self.pages[place] = ElementTree.fromstring(text)
+    def __init__(self, folder):
+        found = (path for path in folder.rglob("*") if path.is_file())
+        self.folder = folder
+        self.files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+        self.places = sorted(place for place in self.files if place.endswith(".html"))
+
+    def __missing__(self, place):
+        text = VOID.sub(r"<\1\2/>", self.files[place].decode().removeprefix("<!doctype html>"))
+        return self.setdefault(place, ElementTree.fromstring(text))
 
 
 @pytest.fixture(scope="module")
-def book():
-    return Book(ROOT)
-
-
-def in_folder(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+def book(tmp_path_factory):
+    """The book, made by the process that comes first."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    with open(folder / "book.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "book").exists():
+            make_book.write_site(site.Site(ROOT).files(), folder / "book")
+    return Book(folder / "book")
 
 
 def all_of(one, attribute, *tags):
@@ -65,12 +72,13 @@ def texts(elements):
 # --- what is on the pages ---------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_same_twice(book, tmp_path):
     """The same tree gives the same book, byte for byte."""
     settings = {"PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
     command = [sys.executable, "-m", "book.make_book", "--out", tmp_path / "book"]
     subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, check=True)
-    assert in_folder(tmp_path / "book") == book.files
+    assert Book(tmp_path / "book").files == book.files
 
 
 def test_pages(book):
@@ -78,18 +86,17 @@ def test_pages(book):
     wanted = {f"rungs/{name}.html" for name in RUNGS}
     wanted |= {f"ideas/{path.stem}.html" for path in ROOT.glob("notes/ideas/[!R]*.md")}
     wanted |= {f"notes/{path.stem}.html" for path in ROOT.glob("notes/[!R]*.md")}
-    links = {link.partition("#")[0] for link in all_of(book.pages["index.html"], "href", "a")}
+    links = {link.partition("#")[0] for link in all_of(book["index.html"], "href", "a")}
     assert RUNGS and wanted - links == set()
     text = book.files["index.html"].decode()
     assert "fp8.svg" in text and "No run is recorded yet" not in text
 
 
 def wrong_in(book):
-    """[(page, what is wrong with its links or with itself)]"""
-    ids = {place: all_of(one, "id") for place, one in book.pages.items()}
-    wrong = []
-    for place, one in book.pages.items():
-        alts = [element.get("alt", "") for element in one.iter("img")]
+    """[(page, what is wrong with its links, or with itself, or with what the search leads to)]"""
+    ids, wrong = {place: all_of(book[place], "id") for place in book.places}, []
+    for place in book.places:
+        one, alts = book[place], [element.get("alt", "") for element in book[place].iter("img")]
         wrong += [(place, f"'{alt}' is a title") for alt in alts if len(alt.split()) < 8]
         wrong += [(place, "has an id twice")] * (len({*ids[place]}) < len(ids[place]))
         wrong += [(place, "has a comment")] * (b"<!--" in book.files[place])
@@ -103,12 +110,24 @@ def wrong_in(book):
             known = unquote(parts.fragment) in ["", *ids.get(there, ())]
             if parts.scheme not in ("http", "https", "mailto", "data"):
                 wrong += [(place, link)] * (there not in book.files or not known)
+    index = book.files["search-index.js"].decode().removeprefix("const PAGES = ")
+    searched = json.loads(index.rstrip().rstrip(";"))
+    wrong += {*book.places} ^ {place for place, _, _ in searched} ^ {"search.html"}
+    for place, _, parts in searched:
+        wrong += [(place, name) for name, _, _ in parts if name not in ("", "L", *ids[place])]
+        lines = [text.rstrip("\n").split("\n") for name, _, text in parts if name == "L"]
+        wrong += [(place, "other lines")] * (lines not in ([], [lines_of(book[place])]))
     return wrong
 
 
+def lines_of(one):
+    """The lines of a page's source."""
+    return texts(one.findall(".//pre[@class='source']/span"))
+
+
 def test_links(book):
-    """Every link and anchor leads somewhere, nothing is loaded from elsewhere, and a picture is told
-    in words."""
+    """Every link and anchor leads somewhere, the search's too; nothing is loaded from elsewhere; and a
+    picture is told in words."""
     assert wrong_in(book) == []
     assert not re.search(rb"url\(|@import", book.files["style.css"])
 
@@ -117,9 +136,9 @@ def test_links(book):
 def test_rung(book, name):
     """A rung's page has its whole source and its diff; unmarked words are on both sides. It leads to
     its parts and its neighbours."""
-    rung, one, names = RUNGS[name], book.pages[f"rungs/{name}.html"], [None, *RUNGS, None]
+    rung, one, names = RUNGS[name], book[f"rungs/{name}.html"], [None, *RUNGS, None]
     lines = rung.path.read_text(encoding="utf-8").splitlines()
-    assert texts(one.findall(".//pre[@class='source']/span")) == lines
+    assert lines_of(one) == lines
     links = all_of(one.find(".//nav[@class='onpage']"), "href", "a")
     parts = ["note", "times", "resources", "source", *["diff"] * bool(rung.below)]
     assert {f"#{part}-of-{name}" for part in parts} <= {*links}
@@ -172,27 +191,15 @@ def test_recorded(book):
     for each program."""
     home = results.load(results.RESULTS / results.HOME / "burst.jsonl")[0]
     for name in home.measured:
-        one = book.pages[f"rungs/{name}.html"]
+        one = book[f"rungs/{name}.html"]
         assert home.rate(name).to(1) in texts([one])[0]
         assert f"../results/{results.HOME}/burst.html" in all_of(one, "href", "a")
     for path in results.RESULTS.glob("*/**/*.jsonl"):
         place = path.relative_to(results.RESULTS).with_suffix(".html")
-        shown = texts([book.pages[f"results/{place}"]])[0]
+        shown = texts([book[f"results/{place}"]])[0]
         for run in results.load(path):
             words = {run.commit, *(name.partition("-parts")[0] for name in run.names)}
             assert {word for word in words if word not in shown} == set()
-
-
-def test_index(book):
-    """The search knows every page, and what it leads to is there."""
-    text = book.files["search-index.js"].decode()
-    found = json.loads(text.removeprefix("const PAGES = ").rstrip().rstrip(";"))
-    assert {place for place, _, _ in found} == {*book.pages} - {"search.html"}
-    for place, _, parts in found:
-        one = book.pages[place]
-        assert {anchor for anchor, _, _ in parts} <= {"", "L", *all_of(one, "id")}
-        lines = [text.rstrip("\n").split("\n") for anchor, _, text in parts if anchor == "L"]
-        assert lines in ([], [texts(one.findall(".//pre[@class='source']/span"))]), place
 
 
 # --- what is written in a note or a record ----------------------------------------------------
@@ -224,15 +231,6 @@ def test_note(text, wanted):
     assert not re.search('<script|<b |<a [^>]*"javascript', found)
 
 
-@pytest.mark.parametrize("text", NOT_THERE)
-def test_not_there(text):
-    """What a note links to must be there."""
-    one = site.Site(ROOT)
-    one.prose("rungs/v07.html", "notes/rungs/v07.md", text)
-    (said,) = one.wrong
-    assert said.startswith("notes/rungs/v07.md: ") and text.partition("(")[2][:-1] in said
-
-
 SMALL = {
     "README.md": "# small\n\nA small book.\n",
     "steps/v98_first.cu": '// v98: first.\n//\n// It <is> so.\n#include "step.h"\nint a;\n'
@@ -250,39 +248,30 @@ ON_PAGES = {
 }
 
 
-@pytest.fixture
-def small(tmp_path):
-    """A tree with two rungs, the second not recorded; its book is in `out`."""
-    root = tmp_path / "tree"
+def test_small(tmp_path, capsys, monkeypatch):
+    """Of two rungs, the second not recorded: what is not recorded, or not written, is said; HTML in a
+    record is text. A note that links to what is not there leaves the old book, and so does a folder
+    that holds something else."""
+    tree, out = tmp_path / "tree", tmp_path / "book"
     for place, text in SMALL.items():
-        (root / place).parent.mkdir(parents=True, exist_ok=True)
-        (root / place).write_text(text, encoding="utf-8")
+        (tree / place).parent.mkdir(parents=True, exist_ok=True)
+        (tree / place).write_text(text, encoding="utf-8")
     for row in made_runs.rows(["v98", "v16"]):
-        path = root / "bench" / "results" / results.HOME / "live.jsonl"
-        results.append(path, {**row, "idea": LIVE})
-    return root
-
-
-def test_small(small):
-    """What is not recorded, or not written, is said; HTML in a record is text."""
-    made = Book(small)
+        results.append(tree / f"bench/results/{results.HOME}/live.jsonl", {**row, "idea": LIVE})
+    monkeypatch.setattr(make_book, "ROOT", tree)
+    assert make_book.main(["--out", str(out)]) == 0
+    made = Book(out)
     assert wrong_in(made) == []
     for place, wanted in ON_PAGES.items():
         text = made.files[place].decode()
         assert [words for words in wanted if words not in text] == []
         assert "<b onclick" not in text and "<script>x" not in text
-
-
-def test_refuses(small, tmp_path, capsys, monkeypatch):
-    """A broken note leaves the old book, and so does a folder that holds something else."""
-    out = tmp_path / "book"
-    monkeypatch.setattr(make_book, "ROOT", small)
-    assert make_book.main(["--out", str(out)]) == 0
-    assert make_book.main(["--out", str(small)]) == 2 and (small / "README.md").exists()
-    before = in_folder(out)
-    (small / "notes/README.md").write_text(f"# Notes\n\n{NOT_THERE[0]} {NOT_THERE[1]}\n")
-    assert make_book.main(["--out", str(out)]) == 1 and in_folder(out) == before
-    assert capsys.readouterr().err.count("book: notes/README.md: ") == 2
+    assert make_book.main(["--out", str(tree)]) == 2 and (tree / "README.md").exists()
+    (tree / "notes/README.md").write_text(f"# Notes\n\n{' '.join(NOT_THERE)}\n")
+    assert make_book.main(["--out", str(out)]) == 1 and Book(out).files == made.files
+    said = capsys.readouterr().err
+    assert said.count("book: notes/README.md: ") == len(NOT_THERE)
+    assert [text for text in NOT_THERE if text.partition("(")[2][:-1] not in said] == []
 
 
 # --- in a browser -----------------------------------------------------------------------------
@@ -391,6 +380,10 @@ MOVE = """(async () => {
   const reached = slider.tabIndex === 0 && !one(".onpage [href^='#ring']").hidden;
   return [found, played, reached && 0 < below && below < 200];
 })()"""
+SOME = f"""index.html readme.html ideas/index.html ideas/mbarrier-and-phases.html notes/index.html
+    notes/emulator-rules.html rungs/v07.html rungs/a01.html rungs/t08.html rungs/f08.html
+    source/common/device/tma.cuh.html source/common/device/index.html results/index.html
+    results/{results.HOME}/burst.html""".split()
 QUERIES = {"mbarrier+parity": "ideas/mbarrier-and-phases.html#parity", "v07": "rungs/v07.html"}
 QUERIES |= {"MAKE_TENSOR_MAP_2D(": "rungs/v", "zyzzyva": ""}
 PLAYED = {False: ["Play", "Pause", 5, "Play", 5]}
@@ -398,8 +391,8 @@ PLAYED[True] = ["Next step", "Next step", 1, "Next step", 2]  # no motion: a pre
 
 
 def looks(folder, jobs, *options):
-    """What pages in a folder say: (address, width, what is wrong, the ring). Jobs are (address,
-    widths)."""
+    """What pages say: (address, width, what is wrong, the ring). Jobs are (address, widths). The
+    browser writes into the folder."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip("needs a browser")
@@ -431,24 +424,22 @@ def wrong_moves(name, found):
                 yield f"step {time}: warp {warp.number} is at line {line}, not at {now[:1]}"
 
 
-@pytest.mark.seconds(25)
+@pytest.mark.seconds(25 if FULL else 3)
 @pytest.mark.parametrize("dark", (False, True), ids=("light", "dark"))
 def test_browser(book, tmp_path, dark):
     """Each page is whole on a desktop and on a phone, shows its diff, and can be read; the ring
     moves as the trace tells; the search leads to what is written. In the dark without sources and
-    records, which only scroll, and are looked at on a phone alone."""
-    for place, data in book.files.items():
-        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / place).write_bytes(data)
+    records, which only scroll, and are looked at on a phone alone. Without FULL some of each kind."""
     jobs = [(f"search.html?q={query}#{hit}", (DESKTOP, PHONE)) for query, hit in QUERIES.items()]
-    for place in book.pages:
+    for place in book.places if FULL else SOME:
         listed = place.startswith(("source/", "results/"))
         jobs += [(place, (PHONE,) if listed else (DESKTOP, PHONE))] * (not (listed and dark))
+    jobs = [(f"{book.folder.as_uri()}/{place}", widths) for place, widths in jobs]
     found = looks(tmp_path, jobs, *(DARK if dark else ()))
     assert [(page, width, why) for page, width, wrong, _ in found for why in wrong] == []
-    moved = {page[6:-5]: moved for page, _, _, moved in found if moved}
-    assert {*moved} >= {"v04", "v07", "v15"}
+    moved = {page.rpartition("/")[2][:-5]: moved for page, _, _, moved in found if moved}
+    assert {*moved} >= ({"v04", "v07", "v15"} if FULL else {"v07"})
     for name, (moments, *how) in moved.items():
-        box = book.pages[f"rungs/{name}.html"].find(".//section[@class='moving']")
+        box = book[f"rungs/{name}.html"].find(".//section[@class='moving']")
         assert (name, box.get("hidden"), *how) == (name, "", PLAYED[dark], True)
         assert len(moments) > 5 and [*wrong_moves(name, moments)] == []

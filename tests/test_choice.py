@@ -1,8 +1,6 @@
 """v18 takes the kernel that is fastest, or close to it, where that is recorded; and bench/fit.py finds
 constants of the model of s08 from times that were made with others."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import random
@@ -12,11 +10,12 @@ import subprocess
 import pytest
 
 from tools import BUILD, made_runs
-from tools.fake_rungs import holds
+from tools.fake_rungs import CACHED, holds
 
 from bench import fit, record
 from notes.tools import tables
 
+pytestmark = CACHED
 MOST_SLOWER = 0.02  # than the fastest variant's rate
 KERNEL = {f"v18-{form}": i for i, form in enumerate(["tall", "wide", "turns", "square", "narrow"])}
 RUNS = [run for run in tables.Library().runs if {"v18", *KERNEL} <= {*run.measured}]

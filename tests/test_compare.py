@@ -1,13 +1,12 @@
 """bench/compare.py over made-up ladders and over recorded ones."""
 
-from __future__ import annotations
-
 from tools import made_runs
-from tools.fake_rungs import bench, holds
+from tools.fake_rungs import CACHED, bench, holds
 
 from bench import results
 from bench.compare import compare_main
 
+pytestmark = CACHED
 CUBE = (256,) * 3
 
 

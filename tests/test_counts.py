@@ -1,17 +1,16 @@
 """What the emulator counts: bank conflicts, as headers say and a GPU counted, and all that is recorded."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 
 import pytest
 
-from tools import BUILD, ROOT, emulated
+from tools import BUILD, emulated
+from tools.fake_rungs import CACHED, bench
 
-from bench import record, results
+from bench import ladder, record, results
 from notes.tools import tables
 
+pytestmark = CACHED
 RUNGS = list(emulated.rungs())
 # The ways of a rung's worst read and write: in a03 the eight rows of an ldmatrix begin in one bank; a
 # transpose has a column of 32 rows, unswizzled and swizzled. The others have no conflict.
@@ -79,13 +78,14 @@ def counts_of(path) -> dict[tuple[str, str], str]:
     return found
 
 
-@pytest.mark.needs(*(f"emulated/{rung}" for rung in RUNGS))
-@pytest.mark.cached("bench/**/*")
-@pytest.mark.seconds(60)
-def test_counts_as_recorded(tmp_path):
+@pytest.mark.needs("emulated/{rung}")
+@pytest.mark.parametrize("rung", RUNGS)
+def test_as_recorded(rung, tmp_path):
     (run,) = record.chosen("counts")
-    out = tmp_path / "counts.jsonl"
-    subprocess.run([*run.command()[:-2], "--out", out], cwd=ROOT, check=True)
-    counted = counts_of(out)
-    assert {name for name, _ in counted} == {*RUNGS}
-    assert counted == counts_of(results.RESULTS / "emulator" / "counts.jsonl")
+    *words, sizes = run.words[1:]  # MxNxK,MxN
+    size, out = sizes.split(",")[rung[0] == "t"], tmp_path / "counts.jsonl"
+    bench(ladder.ladder_main, *words, size, "--steps", rung, "--out", out)
+    recorded = counts_of(results.RESULTS / "emulator" / "counts.jsonl")
+    assert {name for name, _ in recorded} == {*RUNGS}
+    own = {(name, key): value for (name, key), value in recorded.items() if name == rung}
+    assert counts_of(out) == own

@@ -1,21 +1,19 @@
 """The energy budget: the solver on made-up parts whose joules are known, the runner with a made-up
 program, and the parts themselves on the emulator."""
 
-from __future__ import annotations
-
 import json
-import re
 import subprocess
 
 import pytest
 
 from tools import BUILD
-from tools.fake_rungs import House, fake, holds
+from tools.fake_rungs import CACHED, House, fake, holds
 from tools.made_runs import AWAKE, IDLE, PACED, SECONDS, SLOPE, WHOLE, part, parts, run_of_parts
 
 from bench.energy import budget
 from bench.energy.measure import energy_main
 
+pytestmark = CACHED
 NAMES = parts()
 
 
@@ -76,12 +74,10 @@ def house(folder, acts, rows=()):
     ncu = {"answers": {"--version": "Version 1.2.3"}, "status": 1}
     ncu["kernels"] = ["void <unnamed>::part_kernel<1, 2>(int)"]
     made = House(folder, energy_main, ("--size", 8192), ncu)
-    number = {name: str(i) for i, name in enumerate(NAMES)}
-    explained = "\n".join(f"{number[name]}\t{name}\tit is {name}" for name in NAMES)
-    acts = {re.sub("^[^ ]+", lambda name: number[name[0]], key): one for key, one in acts.items()}
-    told = {"rows": [{**part(name), **dict(rows).get(name, {})} for name in NAMES]}
-    told |= {"paced": [number[name] for name in PACED], "log": str(made.log)}
-    fake(folder / "energy/parts", answers={"--explain": explained}, acts=acts, **told)
+    told = {"rows": {name: {**part(name), **dict(rows).get(name, {})} for name in NAMES}}
+    told |= {"paced": PACED, "log": str(made.log), "acts": acts}
+    explained = "\n".join(f"{name}\t{name}\tit is {name}" for name in NAMES)  # no numbers
+    fake(folder / "energy/parts", answers={"--explain": explained}, **told)
     return made
 
 
@@ -127,7 +123,6 @@ def test_failing(tmp_path):
 
 
 @pytest.mark.needs("tests/energy/parts")
-@pytest.mark.cached("bench/*.py", "bench/energy/*.py")
 @pytest.mark.seconds(16)
 def test_parts(tmp_path, monkeypatch):
     """On the emulator every part ends, without a hazard, under all policies, and multiplies and moves what

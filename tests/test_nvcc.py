@@ -9,120 +9,101 @@ import subprocess
 import pytest
 
 from tools import BUILD, ROOT, STANDALONE, TRACED, touched
-from tools.emulated import rungs
 
+from bench import rungs
 from planted.plant import source_of
 
-RUNGS = list(rungs())
+RUNGS = rungs.find()
 PATCHES = {file.stem: file for file in sorted((ROOT / "bench" / "variants").glob("*.patch"))}
 VARIANTS = [f"variants/steps/{variant}" for variant in PATCHES]
 
 # ---------------------------------------------------------------- PTX
 
-# Rungs, what an idea of theirs puts into the PTX, and a regular expression that matches it. A rung
-# keeps what the rungs below it taught: rungs are FROM-UNTIL, FROM- to the top of the track, or one, and
-# the track's others must not have it; t00 and f00 are none. What orders something isn't listed: the
-# emulator reports where it is missing.
+# Where an idea begins and ends, what it puts into the PTX, and a regular expression that matches it. A
+# rung has what the one that it grows from has, unless it is named: from v12 on, but not from -v19 on;
+# f alone: no rung of the track. Of a track that isn't named nothing is said. What orders something
+# isn't listed: the emulator reports where it is missing.
 TABLE = [
-    ("a01", "WMMA", r"wmma\.mma\.sync\.aligned\.\S*m16n16k16\.f32\.f32"),
-    ("a02-", "mma m16n8k16 of fp16", r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f16\.f16\.f16"),
-    ("a03-", "ldmatrix", r"ldmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
-    ("a05-", "cp.async past the L1", r"cp\.async\.cg\.shared\.global"),
-    ("a06-", "waits that leave copies on their way", r"cp\.async\.wait_group [1-9]"),
-    ("v01 v20-v21 v23-", "16-byte loads", r"ld\.global(\.nc)?\.(v4\.[ubf]32|v2\.[ubf]64)"),
-    ("v01", "fp32 multiply-adds", r"fma\.rn\.f32"),
-    ("v02-", "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
-    ("v02 v18-", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
-    ("v03-v04 v18 v22-", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
-    ("v05-v14 v18 v22-", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
-    ("v02- t01-", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::c\w+\.global"),
-    ("v02- t01-", "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
-    ("v04- f01-", "full and empty barriers", r"mbarrier\.init(?s:.*)mbarrier\.init"),
-    ("v05-", "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
-    ("v07- t01-", "waits on a parity", r"mbarrier\.try_wait\.parity"),
-    ("v08 v22-", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
-    ("v24-", "loads from a peer's shared memory", r"ld\.shared::cluster\.v4\.f32"),
-    ("v08 v24-", "cluster barrier that orders memory", r"barrier\.cluster\.arrive\.release"),
-    ("v22-", "cluster barrier that doesn't", r"barrier\.cluster\.arrive\.relaxed"),
-    ("v01-v09 v20-v21 v23-", "results or sums stored by threads", r"st\.global\."),
-    ("v22-", "a lane elected", r"elect\.sync"),
-    ("v10- t01-", "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
-    ("v10- t01-", "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
-    ("v14-", "lines that leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
-    ("v14-", "loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
-    ("v14-", "stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
-    ("v15-v18 v22-", "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
-    ("v17-", "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
-    ("v12-v18 v22-", "stmatrix of four matrices", r"stmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
-    ("v15-v18 v22-", "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
-    ("v19-v21 v23-", "stmatrix that transposes", r"stmatrix\.sync\.aligned\.m8n8\.x4\.trans\."),
-    ("v20-v21 v23-", "arrivals of CTAs", r"atom\.acq_rel\.gpu\.global\.add"),
-    ("f01-f03 f08", "wgmma m64n200k32 of e4m3", r"wgmma\S*\.m64n200k32\.f32\.e4m3\.e4m3"),
-    ("f04-f07", "wgmma m64n128k32 of e4m3", r"wgmma\S*\.m64n128k32\.f32\.e4m3\.e4m3"),
+    ("a01 -a02", "WMMA", r"wmma\.mma\.sync\.aligned\.\S*m16n16k16\.f32\.f32"),
+    ("a02", "mma m16n8k16 of fp16", r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f16\.f16\.f16"),
+    ("a03", "ldmatrix", r"ldmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
+    ("a05", "cp.async past the L1", r"cp\.async\.cg\.shared\.global"),
+    ("a06", "waits that leave copies on their way", r"cp\.async\.wait_group [1-9]"),
+    ("v01 -v02 v20 v23", "16-byte loads", r"ld\.global(\.nc)?\.(v4\.[ubf]32|v2\.[ubf]64)"),
+    ("v01 -v02 f03", "fp32 multiply-adds", r"fma\.rn\.f32"),
+    ("v02", "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
+    ("v02 -v03 v18 v19", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
+    ("v03 -v05 v18", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
+    ("v05 -v15 -v16 v18", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
+    ("v02 t01", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::c\w+\.global"),
+    ("v02 t01", "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
+    ("v04 f01", "full and empty barriers", r"mbarrier\.init(?s:.*)mbarrier\.init"),
+    ("v05", "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
+    ("v07 t01", "waits on a parity", r"mbarrier\.try_wait\.parity"),
+    ("v08 v22", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
+    ("v24", "loads from a peer's shared memory", r"ld\.shared::cluster\.v4\.f32"),
+    ("v08 v24", "cluster barrier that orders memory", r"barrier\.cluster\.arrive\.release"),
+    ("v22", "cluster barrier that doesn't", r"barrier\.cluster\.arrive\.relaxed"),
+    ("v01 -v10 v20 v23 f", "results or sums stored by threads", r"st\.global\."),
+    ("v22", "a lane elected", r"elect\.sync"),
+    ("v10 t01", "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
+    ("v10 t01", "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
+    ("v14", "lines that leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
+    ("v14 f01 -f07", "loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
+    ("v14 f01 -f07", "stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
+    ("v15 v16 -v19", "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
+    ("v17", "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
+    ("v12 -v19", "stmatrix of four matrices", r"stmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
+    ("v15 v16 -v19", "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
+    ("v19 v23", "stmatrix that transposes", r"stmatrix\.sync\.aligned\.m8n8\.x4\.trans\."),
+    ("v20 v23", "arrivals of CTAs", r"atom\.acq_rel\.gpu\.global\.add"),
+    ("f01 -f04", "wgmma m64n200k32 of e4m3", r"wgmma\S*\.m64n200k32\.f32\.e4m3\.e4m3"),
+    ("f04", "wgmma m64n128k32 of e4m3", r"wgmma\S*\.m64n128k32\.f32\.e4m3\.e4m3"),
     ("f08", "wgmma m64n176k32 of e4m3", r"wgmma\S*\.m64n176k32\.f32\.e4m3\.e4m3"),
-    ("f00", "wgmmas of bf16", r"wgmma\S*\.bf16\.bf16"),
-    ("f01-f06 f08", "TMA loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
-    ("f01-f06 f08", "TMA stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
-    ("f02", "fp32 additions", r"add\.(rn\.)?(ftz\.)?f32"),
-    ("f03-f07", "fp32 multiply-adds", r"fma\.rn\.f32"),
-    ("f00", "results stored by threads", r"st\.global\."),
-    ("t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
-    ("t02-", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
-    ("t05-", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
-    ("t08-", "evict-last loads", r"createpolicy\.fractional\.L2::evict_last"),
-    ("t00", "words moved past TMA", r"(ld|st)\.global"),
+    ("f", "wgmmas of bf16", r"wgmma\S*\.bf16\.bf16"),
+    ("f02 -f03", "fp32 additions", r"add\.(rn\.)?(ftz\.)?f32"),
+    ("t01 -t02", "words of int32", r"(ld|st)\.shared\.[ub]32"),
+    ("t02", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
+    ("t05", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
+    ("t08", "evict-last loads", r"createpolicy\.fractional\.L2::evict_last"),
+    ("t", "words moved past TMA", r"(ld|st)\.global"),
 ]
-BY_NVCC = [pytest.param(rung, marks=pytest.mark.nvcc) for rung in RUNGS]
-PTX = pytest.mark.needs("ptx/{rung}.ptx")
 
 
-def has(spans, rung):
-    """Whether the rung is one of these; None if they say nothing about its track."""
-    mine = [span.partition("-") for span in spans.split() if span[0] == rung[0]]
-    within = [first <= rung <= (last or ("z" if dash else first)) for first, dash, last in mine]
-    return any(within) if mine else None
+def has(row, rung):
+    """Whether the rung is to have it; None if the row says nothing about its track."""
+    words = row.split()
+    if rung[0] not in {word.strip("-")[0] for word in words}:
+        return None
+    while rung and not {rung, f"-{rung}"} & {*words}:
+        rung = RUNGS[rung].below
+    return rung in words
 
 
-def instructions(rung):
-    """The lines of its PTX without blank ones, comments (with -lineinfo they quote the source) and
-    places in the source."""
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.needs("ptx/{rung}.ptx")
+@pytest.mark.nvcc
+def test_ptx(rung):
+    """Without blank lines, comments (with -lineinfo they quote the source) and places in the source."""
     lines = (BUILD / f"ptx/{rung}.ptx").read_text().splitlines()
-    return [line for line in lines if line and not line.lstrip().startswith(("//", ".loc"))]
-
-
-@pytest.mark.parametrize("rung", BY_NVCC)
-@PTX
-def test_holds_what_its_idea_names(rung):
-    text = "\n".join(instructions(rung))
-    rows = [(what, has(spans, rung), bool(re.search(one, text))) for spans, what, one in TABLE]
-    assert [what for what, wanted, found in rows if wanted not in (None, found)] == []
-
-
-@pytest.mark.parametrize("rung", BY_NVCC)
-@PTX
-def test_makes_no_policy_in_a_loop(rung):
-    """It would be made anew for every load."""
-    lines = instructions(rung)
-    labels = {line[:-1]: at for at, line in enumerate(lines) if line.startswith("$L")}
-    for last, line in enumerate(lines):
-        to = re.search(r"\bbra\S*\s+(\$L\w+);", line)
-        looped = lines[labels[to[1]] : last] if to and to[1] in labels else []
-        assert [line for line in looped if "createpolicy" in line] == []
-
-
-@pytest.mark.parametrize("rung", BY_NVCC)
-@PTX
-def test_reconverges_before_aligned_barriers(rung):
-    """Those of a part of the threads need a bar.warp.sync before, and nothing between the two that
-    may take lanes apart again."""
-    together = False
-    for line in instructions(rung):
+    lines = [line for line in lines if line and not line.lstrip().startswith(("//", ".loc"))]
+    text = "\n".join(lines)
+    rows = [(what, has(row, rung), bool(re.search(one, text))) for row, what, one in TABLE]
+    wrong = [what for what, wanted, found in rows if wanted not in (None, found)]
+    assert not wrong, f"{wrong} came or went: if it should, name {rung} in TABLE"
+    labels, together = {}, False
+    for at, line in enumerate(lines):
+        if line.startswith("$L"):
+            labels[line[:-1]] = at
+        if (to := re.search(r"\bbra\S*\s+(\$L\w+);", line)) and to[1] in labels:
+            # A loop would make a policy anew for every load.
+            assert [one for one in lines[labels[to[1]] : at] if "createpolicy" in one] == []
+        # Before an aligned barrier of a part of the threads is a bar.warp.sync, and nothing between the
+        # two that may take lanes apart again.
         if re.search(r"barrier\.cluster\.arrive\S*aligned|bar\.sync \S+, \S+;", line):
             assert together, line
-        if "bar.warp.sync" in line:
-            together = True
-        elif re.search(r"\bbra\b|^\s*@|:$", line):
-            together = False
+        apart = re.search(r"\bbra\b|^\s*@|:$", line)
+        together = "bar.warp.sync" in line or (together and not apart)
 
 
 def make(*words):
@@ -136,13 +117,8 @@ def make(*words):
 # ---------------------------------------------------------------- programs
 
 TMA = {"sm_90", "sm_100", "sm_120"}
-GPUS = {
-    "a": {*TMA, "sm_80", "sm_86", "sm_89"},
-    "t": TMA,
-    "v": {"sm_90a"},
-    "s": {"sm_90a"},
-    "f": {"sm_90a"},
-}
+GPUS = {"a": {*TMA, "sm_80", "sm_86", "sm_89"}, "t": TMA, "v": {"sm_90a"}}
+GPUS |= {"s": GPUS["v"], "f": GPUS["v"]}
 MORE = [*VARIANTS, *(f"standalone/{rung}" for rung in STANDALONE)]
 MORE += [f"trace/steps/{rung}" for rung in TRACED]
 SAMPLE = ("/a02-fp32-sums", "/f02-every-2", "/t08-six-ctas", "/v08-no-multicast", "/v07")
@@ -160,8 +136,7 @@ def rarely(program):
 @pytest.mark.nvcc
 def test_is_built(program):
     """For the GPUs that it is for; make has refused what spills or is serialised."""
-    log = (BUILD / f"{program}.ptxas.log").read_text()
-    found = set(re.findall(r"for '(sm_\w+)'", log))
+    found = set(re.findall(r"for '(sm_\w+)'", (BUILD / f"{program}.ptxas.log").read_text()))
     wanted = GPUS[re.search(r"[vsatf]\d\d", program)[0][0]]
     assert found == wanted or (len(found) == 1 and not program.startswith(("steps", "trace")))
 
@@ -204,22 +179,21 @@ def test_variant_applies(variant, monkeypatch):
     assert re.match(wanted, patch.read_text())
 
 
-# A file, and how the names of the variants begin that are built again when it changes.
-CHANGED = {
-    "bench/variants/v08-no-multicast.patch": "v08-no-multicast",
-    "steps/v11_hilbert.cu": "v11-",
-    "common/device/tma.cuh": "",
-}
-
-
-@pytest.mark.parametrize("changed", CHANGED)
+@pytest.mark.parametrize(
+    ("changed", "begins"),
+    [
+        ("bench/variants/v08-no-multicast.patch", "v08-no-multicast"),
+        ("steps/v11_hilbert.cu", "v11-"),
+        ("common/device/tma.cuh", ""),
+    ],
+)
 @pytest.mark.needs(*VARIANTS)
 @pytest.mark.nvcc
 @pytest.mark.full
-def test_change_rebuilds_variants(changed):
+def test_change_rebuilds_variants(changed, begins):
     said, _ = make("-n", "-W", changed, "variants")
     rebuilt = re.findall(r"'nvcc bench/variants/(\S+)\.patch'", said)
-    assert set(rebuilt) == {name for name in PATCHES if name.startswith(CHANGED[changed])}
+    assert set(rebuilt) == {name for name in PATCHES if name.startswith(begins)}
 
 
 # ---------------------------------------------------------------- rivals
@@ -299,14 +273,13 @@ def test_parts_multiply():
     data = (BUILD / "energy" / "parts.o").read_bytes()
     elves = [found.start() for found in re.finditer(b"\x7fELF", data)]
     on_gpu = [elf for elf in elves if struct.unpack_from("<H", data, elf + 18)[0] == 190]
-    found = 0
-    for name, code in (section for elf in on_gpu for section in sections(data, elf)):
-        if match := re.match(KERNEL, name):
-            words = [low for low, _ in struct.iter_unpack("<QQ", code)]
-            hgmmas = [8 * ((low >> 53 & 31) + 1) for low in words if low & 0xFFF in (0x9F0, 0xDF0)]
-            wanted = COLUMNS[match[2]]
-            times = len(hgmmas) // len(wanted) if wanted else 0
-            assert sorted(hgmmas) == sorted(wanted * times), f"{match[0]} lacks some"
-            assert times % STEPS == 0 and (times > 0) == (wanted != ()), f"{match[0]}: {times}"
-            found += 1
-    assert found == KERNELS
+    named = [(re.match(KERNEL, name), code) for elf in on_gpu for name, code in sections(data, elf)]
+    kernels = [(match, code) for match, code in named if match]
+    assert len(kernels) == KERNELS
+    for match, code in kernels:
+        words = [low for low, _ in struct.iter_unpack("<QQ", code)]
+        hgmmas = [8 * ((low >> 53 & 31) + 1) for low in words if low & 0xFFF in (0x9F0, 0xDF0)]
+        wanted = COLUMNS[match[2]]
+        times = len(hgmmas) // len(wanted) if wanted else 0
+        assert sorted(hgmmas) == sorted(wanted * times), f"{match[0]} lacks some"
+        assert times % STEPS == 0 and (times > 0) == (wanted != ()), f"{match[0]}: {times}"

@@ -17,6 +17,10 @@ from book.pages import changes
 CUDA_KEYWORDS = """__global__ __device__ __host__ __shared__ __constant__ __grid_constant__
     __launch_bounds__ __restrict__ DEVICE HOST_DEVICE"""
 CUDA_VARIABLES = "threadIdx blockIdx blockDim gridDim warpSize"
+CUDA = {
+    **dict.fromkeys(CUDA_KEYWORDS.split(), Token.Keyword),
+    **dict.fromkeys(CUDA_VARIABLES.split(), Token.Name.Builtin),
+}
 # A class of style.css for a kind of token; the first that fits, so the narrow ones stand first.
 CLASSES = (
     (Token.Comment.PreprocFile, "s"),
@@ -38,16 +42,20 @@ CLASSES = (
 KEEP_ALL = {"stripnl": False, "ensurenl": False}  # every blank and newline
 
 
+class CudaLexer(CppLexer):
+    """CUDA is C++ with words of its own: Pygments' own lexer for it knows C alone."""
+
+    def get_tokens_unprocessed(self, text, stack=("root",)):
+        for at, kind, value in super().get_tokens_unprocessed(text, stack):
+            yield at, CUDA.get(value, kind) if kind in Token.Name else kind, value
+
+
 def lexer_of(language="", path=""):
     """The lexer for a language, as it is named after ```, or else for a file; one that finds
-    nothing for what Pygments does not know. CUDA is C++ with words of its own: Pygments' own lexer
-    for it knows C alone."""
+    nothing for what Pygments does not know."""
     name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix
     if language in ("cuda", "cu", "c++", "cpp") or suffix in (".cu", ".cuh"):
-        lexer = CppLexer(**KEEP_ALL)
-        lexer.add_filter("highlight", names=CUDA_KEYWORDS, tokentype=Token.Keyword)
-        lexer.add_filter("highlight", names=CUDA_VARIABLES, tokentype=Token.Name.Builtin)
-        return lexer
+        return CudaLexer(**KEEP_ALL)
     language = "bash" if name == "run" else language
     find = pygments.lexers.get_lexer_by_name if language else pygments.lexers.get_lexer_for_filename
     try:
@@ -66,10 +74,12 @@ def lines_of(text, lexer):
     """The lines of a text without their ends, each a list of (class, text)."""
     lines = [[]]
     for kind, value in lexer.get_tokens(text):
-        first, *others = value.split("\n")
-        lines[-1].append((class_of(kind), first))
-        lines += [[(class_of(kind), other)] for other in others]
-    lines = [[piece for piece in line if piece[1]] for line in lines]
+        name = class_of(kind)
+        for number, part in enumerate(value.split("\n")):
+            if number:
+                lines.append([])
+            if part:
+                lines[-1].append((name, part))
     return lines if lines[-1] else lines[:-1]  # what stands behind the last newline is no line
 
 
@@ -77,6 +87,12 @@ def lines_of(text, lexer):
 def file_lines(path, text):
     """The lines of a file of that name. What is returned must not be changed."""
     return lines_of(text, lexer_of(path=path))
+
+
+@cache
+def file_html(path, text):
+    """The same as HTML."""
+    return [*map(line_html, file_lines(path, text))]
 
 
 def span(name, text):
@@ -87,6 +103,8 @@ def span(name, text):
 
 def line_html(line, marks=(), tag="mark"):
     """One line as HTML. `marks` are (begin, end) of the characters that stand in `tag`; none touch."""
+    if not marks:
+        return "".join(span(name, text) for name, text in line)
     tags = {begin: f"<{tag}>" for begin, _ in marks} | {end: f"</{tag}>" for _, end in marks}
     made, at = [], 0
     for name, text in line:

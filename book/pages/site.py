@@ -10,12 +10,13 @@ import html
 import posixpath
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
 import jinja2
 
-from bench import results, rungs
+from bench import rungs
 from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
 from notes.tools import tables
@@ -79,13 +80,17 @@ class Site:
     def __init__(self, root):
         self.root = Path(root)
         self.rungs = rungs.find(self.root / "steps")
-        self.library = tables.Library(self.root / RESULTS)
         self.pages = {}  # place in the book: Page
         self.copies = {}  # place in the book: place in the tree
         # {place in the book: the place in the tree that it is made from}
         self.asked = {place: folder for folder, place in FOLDERS.items()}
         self.links = {}  # place in the book: pages that link there
         self.wrong = []
+
+    @cached_property
+    def library(self):
+        """All that is recorded."""
+        return tables.Library(self.root / RESULTS)
 
     # --- the tree -----------------------------------------------------------------------------
 
@@ -214,11 +219,16 @@ class Site:
         else:
             self.source(path, place)
 
+    def runs_of(self, path):
+        """What is recorded in a file of rows; nothing in any other."""
+        whole = self.root / path
+        return [run for run in self.library.runs if run.path == whole]
+
     def rows(self, path, place):
         """A file of rows, and the file itself."""
         name = path.removeprefix(f"{RESULTS}/")
         self.copies[f"results/{name}"] = path
-        runs = results.load(self.root / path)
+        runs = self.runs_of(path)
         words = {"said": measured.words_of(runs), "tables": measured.tables_of(runs)}
         words |= {"raw": f"results/{name}", "path": path}
         self.add(place, "recorded.html", name, **words)
@@ -233,7 +243,7 @@ class Site:
 
     def linked(self, path, place, text):
         """A file's lines as HTML, each with a link where it includes a file of the tree."""
-        lines = [highlight.line_html(line) for line in highlight.file_lines(path, text)]
+        lines = [*highlight.file_html(path, text)]
         for number, line in enumerate(text.splitlines()):
             match = INCLUDE.match(line)
             header = match and self.header(path, match[1])
@@ -320,7 +330,7 @@ class Site:
         for path in self.found(RESULTS, "**/*"):
             if not path.endswith(RECORDED):
                 continue
-            runs = results.load(self.root / path) if ROWS.fullmatch(path) else []
+            runs = self.runs_of(path)
             words, date = measured.words_of(runs), max((run.date for run in runs), default="")
             name = path.removeprefix(f"{RESULTS}/")
             entries.append((name, words, date[:10], self.ask_for(path)))
@@ -345,8 +355,9 @@ class Site:
         made = {STYLE: (here / STYLE).read_bytes()}
         made.update((place, (self.root / path).read_bytes()) for place, path in self.copies.items())
         texts = {}
+        rows = [f"rungs/{name}.html" for name in self.rungs], self.idea_places()
         for place, page in self.pages.items():
-            previous, following = self.neighbours(place)
+            previous, following = neighbours(place, rows)
             texts[place] = templates.get_template(page.template).render(
                 page=page,
                 to=lambda there, here=place: relative(here, there),
@@ -361,14 +372,6 @@ class Site:
         made.update((place, text.encode("utf-8")) for place, text in texts.items())
         return dict(sorted(made.items()))
 
-    def neighbours(self, place):
-        """The pages before and after the one there, None of one that does not follow another."""
-        for places in ([f"rungs/{name}.html" for name in self.rungs], self.idea_places()):
-            around = [None, *places, None]
-            if place in places:
-                return around[places.index(place)], around[places.index(place) + 2]
-        return None, None
-
     def link_if(self, here, path):
         """A link to a place in the tree whose page is there, or ''."""
         place = self.place(path) if path else None
@@ -378,6 +381,15 @@ class Site:
         """The pages that link to this one, without lists of everything."""
         lists = ("index.html", "readme.html", "ideas/index.html", "notes/index.html")
         return sorted(self.links.get(place, set()) - {place, *lists})
+
+
+def neighbours(place, rows):
+    """The pages before and after the one there in its row, None of one that does not follow another."""
+    for places in rows:
+        around = [None, *places, None]
+        if place in places:
+            return around[places.index(place)], around[places.index(place) + 2]
+    return None, None
 
 
 def opening_of(text):

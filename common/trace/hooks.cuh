@@ -1,5 +1,5 @@
 // Turns a rung into a traced rung, without a change to the rung: the compiler reads this file
-// before the rung (-include). It includes every device header, and then redefines the names that a
+// before the rung (-include). It includes the device headers, and then redefines the names that a
 // rung calls as functions of its own, which record what happens and call the original. The device
 // headers stay as they are, and an ordinary build never reads this file.
 //

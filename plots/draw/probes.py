@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import subprocess
@@ -16,14 +15,15 @@ PROBES = results.ROOT / os.environ.get("BUILD", "build") / "probes"
 
 @functools.cache
 def ask(probe, *arguments):
-    """A probe's answer; ValueError if it isn't built or fails."""
+    """The lines of a probe's answer, words and numbers; ValueError if it isn't built or fails."""
     command = [str(PROBES / probe), *map(str, arguments)]
     if not (PROBES / probe).exists():
         raise ValueError(f"{command[0]} isn't built: make probes")
     result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=results.ROOT)
     if result.returncode != 0:
         raise ValueError(f"{command[0]} failed ({result.returncode}): {result.stderr.strip()}")
-    return json.loads(result.stdout)
+    lines = map(str.split, result.stdout.splitlines())
+    return [[int(word) if word.isdigit() else word for word in line] for line in lines]
 
 
 @functools.cache
@@ -52,5 +52,6 @@ def order_of(rung, size, sms):
     rows, columns = -(-size // m), -(-size // n)
     group = {"v05": rows, "v11": 0}.get(rung)
     group = constant(rung, "GROUP") if group is None else group
-    found = ask("tile_orders", rows, columns, group, sms)
-    return {**found, "workers": sms} if rung == "v05" else found
+    (workers,), *tiles = ask("tile_orders", rows, columns, group, sms)
+    found = dict(zip(("m", "n", "row_again", "column_again"), zip(*tiles)))
+    return {**found, "workers": sms if rung == "v05" else workers}

@@ -1,30 +1,27 @@
 // What a rung's lines touch in shared memory: bank_conflicts-RUNG M N K. Linked with a rung in
-// place of the harness: its step_main runs the rung's kernel once on the emulator and prints the
-// worst access of every line, with where each lane begins, counted from the first 128 bytes
-// touched.
+// place of the harness: its step_main runs the rung's kernel once on the emulator and prints for
+// each of the rung's lines: its number, read or write, how often a warp ran it, the passes that
+// took and would have taken without conflicts, and of the worst access a lane's bytes and where
+// each lane begins, counted from the first 128 bytes touched.
 #include "probe.cuh"
 
 #include "bank_conflicts.h"
 #include "step.h"
 
+#include <iostream>
+
 constexpr unsigned LINE_BYTES = 128; // all banks once
 
-static void write(Answer &answer, const emulator::AccessSite &site) {
-    std::vector<uint32_t> offsets(site.worst.offsets, site.worst.offsets + WARP_THREADS);
+static void print(const emulator::AccessSite &site) {
     if (~site.worst.lanes != 0)
         give_up("not all lanes take part in line " + std::to_string(site.line));
-    const uint32_t lowest = *std::min_element(offsets.begin(), offsets.end());
-    for (uint32_t &offset : offsets)
-        offset -= lowest / LINE_BYTES * LINE_BYTES;
-    answer.text("file", site.file);
-    answer.number("line", site.line);
-    answer.text("access", site.is_write ? "write" : "read");
-    answer.number("bytes", site.bytes);
-    answer.number("instructions", site.instructions);
-    answer.number("passes", site.wavefronts);
-    answer.number("passes_needed", site.ideal);
-    answer.number("worst_ways", site.worst_ways);
-    answer.numbers("offsets", offsets);
+    const uint32_t *offsets = site.worst.offsets;
+    const uint32_t lowest = *std::min_element(offsets, offsets + WARP_THREADS);
+    std::cout << site.line << (site.is_write ? " write " : " read ") << site.instructions << ' '
+              << site.wavefronts << ' ' << site.ideal << ' ' << site.bytes;
+    for (int lane = 0; lane < WARP_THREADS; ++lane)
+        std::cout << ' ' << offsets[lane] - lowest / LINE_BYTES * LINE_BYTES;
+    std::cout << '\n';
 }
 
 // Zeros in, whatever comes out: the addresses do not depend on the operands.
@@ -41,12 +38,8 @@ int step_main(const step *step, int argc, char **argv) {
         give_up(std::string(step->name) + " could not be launched");
     if (state != nullptr)
         step->release(state);
-    Answer answer;
-    int number = 0;
-    for (const emulator::AccessSite &site : emulator::access_sites()) {
-        answer.begin(std::to_string(number++));
-        write(answer, site);
-        answer.end();
-    }
+    for (const emulator::AccessSite &site : emulator::access_sites())
+        if (std::string(site.file).find(std::string("/") + step->name) != std::string::npos)
+            print(site);
     return 0;
 }

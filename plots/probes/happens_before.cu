@@ -1,5 +1,7 @@
 // Who knows what of whom, as the emulator's clocks say: a producer's thread loads a tile twice,
-// into the same memory, and a warpgroup multiplies the first one.
+// into the same memory, and a warpgroup multiplies the first one. A line for each event: who does
+// what to which carrier, operation or cell, and what it then knows of each of NAMES; of itself, its
+// time.
 #include "probe.cuh"
 
 #include "device/mbarrier.cuh"
@@ -20,10 +22,9 @@ constexpr const char *NAMES[] = {"producer", "load", "consumer", "wgmma"};
 constexpr int LOAD = 1;
 constexpr uint32_t AGENTS[] = {0, THREADS, CONSUMER, THREADS + 1};
 
-// What an agent does, and what it knows of each; of itself, its time.
 struct Event {
     uint32_t agent;
-    const char *does, *of; // of: the carrier, operation or cell
+    const char *does, *of;
     int knows[std::size(AGENTS)];
 };
 static Event events[32];
@@ -112,18 +113,10 @@ int main() {
         launch(ring_of_one, dim3(1), dim3(THREADS), dim3(1), sizeof(Shared), stream, map) ||
         launch_check(cudaDeviceSynchronize(), "waiting for the kernel, threads", THREADS))
         return 1;
-    Answer answer;
     for (int i = 0; i < event_count; ++i) {
-        const Event &event = events[i];
-        answer.begin(std::to_string(i));
-        answer.text("who", NAMES[std::find(AGENTS, std::end(AGENTS), event.agent) - AGENTS]);
-        answer.text("does", event.does);
-        answer.text("of", event.of);
-        answer.begin("knows");
-        for (size_t agent = 0; agent < std::size(AGENTS); ++agent)
-            answer.number(NAMES[agent], event.knows[agent]);
-        answer.end();
-        answer.end();
+        const auto &[agent, does, of, knows] = events[i];
+        const char *who = NAMES[std::find(AGENTS, std::end(AGENTS), agent) - AGENTS];
+        printf("%s %s %s %d %d %d %d\n", who, does, of, knows[0], knows[1], knows[2], knows[3]);
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 // What the probes share. A probe is a small program for the emulator that asks the project's own
-// functions what lies where, or comes when, and prints the answer as JSON; plots/ draws it.
+// functions what lies where, or comes when, and prints the answer: lines of words and whole
+// numbers, with blanks between them. plots/ draws it.
 #pragma once
 
 #include "device/launch.cuh"
@@ -25,44 +26,4 @@ struct Array {
     }
     Array(const Array &) = delete;
     ~Array() { release_array(device); }
-};
-
-// Prints an object of whole numbers, lists of them, texts and such objects. No key and no text
-// needs escaping.
-class Answer {
-public:
-    Answer() { printf("{"); }
-    ~Answer() { printf("}\n"); }
-
-    void begin(const std::string &key) {
-        print_key(key);
-        printf("{");
-        separator = "";
-    }
-    void end() {
-        printf("}");
-        separator = ",";
-    }
-    void text(const char *key, const std::string &value) {
-        print_key(key);
-        printf("\"%s\"", value.c_str());
-    }
-    void number(const char *key, uint64_t value) {
-        print_key(key);
-        printf("%llu", (unsigned long long)value);
-    }
-    template <typename T>
-    void numbers(const char *key, const std::vector<T> &values) {
-        print_key(key);
-        for (size_t i = 0; i < values.size(); ++i)
-            printf("%s%lld", i == 0 ? "[" : ",", (long long)values[i]);
-        printf("]");
-    }
-
-private:
-    void print_key(const std::string &key) {
-        printf("%s\n\"%s\":", separator, key.c_str());
-        separator = ",";
-    }
-    const char *separator = "";
 };

@@ -1,5 +1,6 @@
-// An order of the tiles of D, as tile_schedule.h has it, and what each wave reads of the one before
-// it: tile_orders TILES_M TILES_N GROUP SMS, rows of tiles in a group, or 0 for the Hilbert curve.
+// An order of the tiles of D, as tile_schedule.h has it: tile_orders TILES_M TILES_N GROUP SMS,
+// rows of tiles in a group, or 0 for the Hilbert curve. The first line has the number of workers,
+// the others a tile's m and n, and whether the next wave reads its rows and its columns again.
 #include "probe.cuh"
 
 #include "device/tile_schedule.h"
@@ -19,18 +20,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < count; ++i)
         tiles[i].at = places[i];
     mark_reuse(tiles.data(), count, workers);
-    std::vector<int> m, n, row_again, column_again;
-    for (const scheduled_tile &tile : tiles) {
-        m.push_back(tile.at.m);
-        n.push_back(tile.at.n);
-        row_again.push_back(tile.row_again);
-        column_again.push_back(tile.column_again);
-    }
-    Answer answer;
-    answer.number("workers", workers);
-    answer.numbers("m", m);
-    answer.numbers("n", n);
-    answer.numbers("row_again", row_again);
-    answer.numbers("column_again", column_again);
+    printf("%d\n", workers);
+    for (const scheduled_tile &tile : tiles)
+        printf("%d %d %d %d\n", tile.at.m, tile.at.n, tile.row_again, tile.column_again);
     return 0;
 }

@@ -56,8 +56,9 @@ inline std::vector<float> small_integers(size_t count, int step) {
     return each<float>(count, [=](int i) { return small_integer(i, step); });
 }
 
-inline std::vector<uint16_t> rounded(const std::vector<float> &values, uint16_t (*round)(float)) {
-    return each<uint16_t>(values.size(), [&](int i) { return round(values[i]); });
+template <typename T>
+std::vector<T> rounded(const std::vector<float> &values, T (*round)(float)) {
+    return each<T>(values.size(), [&](int i) { return round(values[i]); });
 }
 
 // sums [rows][columns] + a [rows][k] * b [columns][k]^T.

@@ -1,5 +1,4 @@
-// fp16 and bf16: what is rounded, and how, on the device and on the host. And which launches a
-// device refuses.
+// fp16 and bf16: what is rounded, and how. And which launches a device refuses.
 #pragma once
 
 #include "device/dependent_launch.cuh"
@@ -45,21 +44,13 @@ static std::vector<float> interesting() {
     return values;
 }
 
-// Of the conversions the host knows the result; of the arithmetic, what a GPU gave.
+// The record says what a GPU gave. How the emulator rounds is in test_half.cpp.
 static void conversions() {
     const std::vector<float> values = interesting();
     const int count = int(values.size());
     const DeviceArray<uint16_t> out(count * CONVERSIONS, 0);
     run(convert, {ceil_div(count, 64), 64}, DeviceArray(values), count, out);
-    const std::vector<uint16_t> got = out.read();
-    const uint16_t nan = 0x7fff; // what cvt makes of each
-    for (int i = 0; i < count; ++i) {
-        const float value = values[i];
-        const bool is_nan = value != value;
-        EXPECT(got[i * CONVERSIONS] == (is_nan ? nan : fp16_from_float(value)), "fp16: %a", value);
-        EXPECT(got[i * CONVERSIONS + 7] == (is_nan ? nan : bf16_from_float(value)), "bf16: %a",
-               value);
-    }
+    out.read();
 }
 
 // ---------------------------------------------------------------------------- launches

@@ -87,14 +87,11 @@ __global__ void multiply_warp(const uint16_t *a, const uint16_t *b, Sum *d) {
 template <typename Sum>
 static void warp_product(Sum (*round)(float)) {
     const auto a = small_integers(M * DEPTH, 5), b = small_integers(N * DEPTH, 7);
-    const auto c = small_integers(M * N, 3), expected = product(a, b, c, N);
-    const auto sums = [&](const std::vector<float> &of) {
-        return each<Sum>(M * N, [&](int i) { return round(of[i]); });
-    };
-    const DeviceArray<Sum> d(sums(c));
+    const auto c = small_integers(M * N, 3);
+    const DeviceArray<Sum> d(rounded(c, round));
     run(multiply_warp<Sum>, {1, WARP_THREADS}, DeviceArray(rounded(a, fp16_from_float)),
         DeviceArray(rounded(b, fp16_from_float)), d);
-    d.expect("sums", sums(expected));
+    d.expect("sums", rounded(product(a, b, c, N), round));
 }
 
 // ---------------------------------------------------------------------------- WMMA
@@ -140,7 +137,7 @@ static std::vector<Bits> laid_out(const std::vector<float> &matrix, bool rows,
 template <typename LayoutA, typename LayoutB, typename Sum, typename Bits>
 static void wmma_product(Bits (*round)(float)) {
     const bool a_rows = std::is_same_v<LayoutA, wmma::row_major>;
-    const bool b_rows = std::is_same_v<LayoutB, wmma::row_major>;
+    const bool b_columns = std::is_same_v<LayoutB, wmma::col_major>;
     const auto a = small_integers(SIDE * SIDE, 5), c = small_integers(SIDE * SIDE, 3);
     const auto b = each<float>(SIDE * SIDE, [](int i) { // column by column
         return small_integer(i % SIDE * SIDE + i / SIDE, 7);
@@ -148,8 +145,8 @@ static void wmma_product(Bits (*round)(float)) {
     const DeviceArray<Bits> d(SIDE * STRIDE, round(-1.0f));
     run(multiply_wmma<LayoutA, LayoutB, Sum>, {1, WARP_THREADS, 1, 2 * 1024},
         DeviceArray(laid_out(a, a_rows, fp16_from_float)),
-        DeviceArray(laid_out(b, !b_rows, fp16_from_float)), DeviceArray(laid_out(c, false, round)),
-        d);
+        DeviceArray(laid_out(b, b_columns, fp16_from_float)),
+        DeviceArray(laid_out(c, false, round)), d);
     d.expect("D", laid_out(product(a, b, product(a, b, c, SIDE), SIDE), true, round));
 }
 

@@ -52,7 +52,7 @@ def row_of(options, call):
     row, protocol = TOLD["row"], options.get("protocol", "none")
     context, problem = row["context"], row["context"]["problem"]
     given = {key: type(one)(options.get(key, one)) for key, one in problem.items()}
-    context["problem"] = {**given, **TOLD["problem"]}
+    context["problem"] = {**given, **TOLD.get("problem", {})}
     if protocol == "none":
         return row
     context |= {"protocol": protocol, "rounds": int(options["rounds"])}
@@ -91,7 +91,7 @@ def be_a_rung(words):
     act(**next(filter(None, acts), {}))
     if turn in TOLD.get("paced", ()) and not os.environ["ENERGY_PACE_SECONDS"]:
         act(1, err="say how long\n")
-    row = TOLD["rows"][int(turn)] if "rows" in TOLD else row_of(options, call)
+    row = TOLD["rows"][turn] if "rows" in TOLD else row_of(options, call)
     with open(options["json"] + ".new", "w") as stream:
         stream.write(TOLD.get("json", json.dumps(row)))
     os.replace(options["json"] + ".new", options["json"])

@@ -1,7 +1,5 @@
 """Fake rungs, and bench's programs over them, in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -11,11 +9,21 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+import pytest
+
 from tools import ROOT, made_runs
 
-from bench import ladder, results
+from bench import ladder, results, rungs
 from bench import run as running
 
+# What tests of bench depend on: it, its records, those who read them, and what rungs say of themselves.
+CACHED = pytest.mark.cached(
+    "bench/**/*.py",
+    "bench/results/**/*.jsonl",
+    "notes/tools/*.py",
+    "common/device/tile_choice.h",
+    knows=rungs.find(),
+)
 SIZE = 256
 TIMED = ("--passes", 3, "--rounds", 2)
 GPU = {**made_runs.H200, "name": "Fake GPU 1"}
@@ -40,19 +48,17 @@ def fake(path, **told):
 
 def bench(main, *words, status=0):
     """Calls a program of bench, which has to end with this status: what it printed, on stderr first."""
-    out, err, ended = io.StringIO(), io.StringIO(), None
-    name = main.__name__.removesuffix("_main")
-    called = mock.patch.object(sys, "argv", [name, *map(str, words)])
-    try:
-        with called, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            running.run_as(name, main)
-    except SystemExit as end:
-        ended = end.code
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    out, err, name = io.StringIO(), io.StringIO(), main.__name__.removesuffix("_main")
+    called, exits = (
+        mock.patch.object(sys, "argv", [name, *map(str, words)]),
+        pytest.raises(SystemExit),
+    )
+    with called, exits as end, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        running.run_as(name, main)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     said = err.getvalue() + out.getvalue()
-    assert ended == status, f"{words}: {said}"
+    assert end.value.code == status, f"{words}: {said}"
     return said
 
 
@@ -62,17 +68,15 @@ class House:
     `ncu` is what a fake ncu is told."""
 
     def __init__(self, folder, main=ladder.ladder_main, usual=TIMED, ncu=None, **rungs):
-        self.folder, self.main, self.usual = folder, main, usual
+        self.folder, self.main, self.usual = folder, main, list(usual)
         self.out, self.log = folder / "out.jsonl", folder / "commands"
         for name, told in rungs.items():
             self.add(name.replace("_", "-"), **told)
         if ncu:
             fake(folder / "ncu", **ncu)
-            self.usual = ["--ncu", folder / "ncu", *usual]
+            self.usual += ["--ncu", folder / "ncu"]
 
-    def add(
-        self, name, speeds=(), acts=(), each=(), row=(), problem=(), winner=3, found=(), **told
-    ):
+    def add(self, name, speeds=(), acts=(), each=(), row=(), winner=3, found=(), **told):
         """Writes one; v08-no-multicast is a variant, v-fast-cu a rival."""
         kind = "rivals" if name[1] == "-" else "variants" if "-" in name else ""
         emulated = "--emulate" in self.usual
@@ -80,12 +84,11 @@ class House:
         if emulated:
             fields["emulator"] = {"counts": COUNTS, "shared_memory_accesses": CONFLICTS}
         made = made_runs.row(name, None, (SIZE,) * (2 if name[0] == "t" else 3), None, **fields)
+        run = results.Run(made["context"])
         best = {"number": winner, "name": f"kernel of number {winner}"}
         best["algorithm"] = f"{winner:0128x}"
         told["heuristics"] = {"asked": 64, "returned": 64, "winner": best, **dict(found)}
-        told |= {"row": made, "problem": dict(problem), "log": str(self.log)}
-        told |= {"acts": {"each": dict(each), **dict(acts)}}
-        run = results.Run(made["context"])
+        told |= {"row": made, "log": str(self.log), "acts": {"each": dict(each), **dict(acts)}}
         told |= {"seconds": run.work / 1e12, "speeds": {run.measure.other: 1.0, **dict(speeds)}}
         fake(self.folder / kind / ("emulated" if emulated else "steps") / name, **told)
 

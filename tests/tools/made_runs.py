@@ -1,7 +1,5 @@
 """Runs that were never measured, written and read as rows: their figures follow from a few numbers."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -14,8 +14,9 @@
 static char kept_texts[1 << 16];
 static FILE *updated; /* NULL without UPDATE=1 */
 
-/* Reads the file, whose path is from the repository's root; ends the program without one. */
-static inline void read_texts(const char *path) {
+/* To be called once. Reads the file, whose path is from the repository's root; ends the program
+ * without one. */
+static inline void golden_open(const char *path) {
     FILE *file = fopen(path, "r");
     const size_t length = file == NULL ? 0 : fread(kept_texts, 1, sizeof kept_texts - 1, file);
     if (length == 0 && getenv("UPDATE") == NULL) {
@@ -25,11 +26,6 @@ static inline void read_texts(const char *path) {
     if (file != NULL) {
         fclose(file);
     }
-}
-
-/* To be called once. */
-static inline void golden_open(const char *path) {
-    read_texts(path);
     updated = getenv("UPDATE") != NULL ? fopen(path, "w") : NULL;
 }
 

@@ -196,23 +196,21 @@ static void nan_reaches_the_output(void) {
 
 static const char *recorded; /* a file that tests/device/test_e4m3.cu wrote */
 
-static bool read_operand(FILE *file, uint8_t bits[E4M3_K]) {
-    unsigned byte;
+static bool read_operands(FILE *file, uint8_t bits[2 * E4M3_K]) {
     int read = 0;
-    while (read < E4M3_K && fscanf(file, "%2x", &byte) == 1) {
-        bits[read++] = (uint8_t)byte;
+    while (read < 2 * E4M3_K && fscanf(file, "%2hhx", &bits[read]) == 1) {
+        ++read;
     }
-    return read == E4M3_K;
+    return read == 2 * E4M3_K;
 }
 
 static void as_recorded(void) {
     FILE *file = fopen(recorded, "r");
-    uint8_t a[E4M3_K], b[E4M3_K];
+    uint8_t bits[2 * E4M3_K], *a = bits, *b = bits + E4M3_K;
     e4m3_group groups[2];
     unsigned addend, sum;
     int vectors = 0;
-    while (file != NULL && read_operand(file, a) && read_operand(file, b) &&
-           fscanf(file, "%x %x", &addend, &sum) == 2) {
+    while (file != NULL && read_operands(file, bits) && fscanf(file, "%x %x", &addend, &sum) == 2) {
         ++vectors;
         e4m3_read(&groups[0], a);
         e4m3_read(&groups[1], b);

@@ -97,21 +97,11 @@ static void one_line(void) {
     golden_end(out, name);
 }
 
-static void long_arguments_are_cut(void) {
-    static char word[4096];
-    char *argv[] = {word, word};
-    memset(word, 'x', sizeof word - 1);
-    EXPECT(options_parse(2, argv, &KINDS[0].rules, &parsed, error, sizeof error) != 0 &&
-               strlen(error) == sizeof error - 1,
-           "%s", error);
-}
-
 int main(void) {
     golden_open("tests/unit/test_options.txt");
     for (const char *at = golden_name(kept_texts); at != NULL; at = golden_name(at)) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\n"), at);
         run_row("options", name, one_line);
     }
-    run_case("options: an overlong argument is cut in the message", long_arguments_are_cut);
     return test_result();
 }

@@ -27,11 +27,7 @@
 // expect only_a_shuffle fixed, other_tile fixed: silent
 #include "common.h"
 #include <cooperative_groups.h>
-__device__ void load_1(const void *from) {
-    uint32_t v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v) : "r"(S32(from)));
-}
-__device__ void load_2(const void *from) {
+__device__ void load_rows(const void *from) {
     uint32_t v, w;
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(v), "=r"(w)
                  : "r"(S32(from)));
@@ -75,7 +71,7 @@ __global__ void k(int *in, int *out, How how) {
         if (i < 16) __any_sync(~0u, 1);
         else __all_sync(~0u, 1);
     }
-    if (how == "half_load" && i < 16) load_1(s);
+    if (how == "half_load" && i < 16) load_row(s);
     if (how == "some_synchronise" && i < 40) __syncthreads();
     if (how == "last_synchronise" && i >= 40) asm volatile("bar.sync 1, 32;");
     if (how == "shuffle_of_others" && i < 16) __shfl_sync(~0u, i, 1);
@@ -83,12 +79,12 @@ __global__ void k(int *in, int *out, How how) {
     if (how == "shuffle_of_others") __syncthreads();
     if (how == "lane_exited") {
         if (i == 31) return;
-        load_1(s);
+        load_row(s);
     }
     if (how == "without_itself") __syncwarp(1);
     if (how == "two_forms") {
-        if (i < 3) load_1(s);
-        else load_2(s);
+        if (i < 3) load_row(s);
+        else load_rows(s);
     }
     // waits by reads
     const volatile int *read = out;

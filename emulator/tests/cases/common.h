@@ -67,6 +67,10 @@ __device__ inline void cp_async_4(void *to, const void *from) {
 }
 __device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 __device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+__device__ inline void load_row(const void *from) { // of a matrix of 8 x 8
+    uint32_t v;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v) : "r"(S32(from)));
+}
 __device__ inline void cluster_sync() {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }

@@ -93,10 +93,7 @@ int main(int, char **argv) {
     CHECK(reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function) == cuTensorMapEncodeTiled);
     const CUtensorMap map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, matrix, {size, size},
                                    {size * sizeof(int)}, {TILE, TILE});
-    CUtensorMap *in_memory = nullptr;
-    cudaMalloc(&in_memory, sizeof(map));
-    cudaMemcpy(in_memory, &map, sizeof(map), cudaMemcpyHostToDevice);
-    if (name == "by_ptx") by_ptx<<<dim3(2, 2), TILE * TILE>>>(in_memory);
+    if (name == "by_ptx") by_ptx<<<dim3(2, 2), TILE * TILE>>>(dev(1, map));
     else add_one<<<dim3(2, 2), TILE * TILE>>>(map, how_of(argv));
     RETURN(all(host(matrix, count), [](int, int v) { return v == 6; }));
 }

@@ -19,10 +19,6 @@
 // expect fresh_shared, fresh_added, fresh_times_0: lifetime|address|hazard|misuse|wrong
 // expect fresh_shared fixed, fresh_added fixed, fresh_times_0 fixed: silent
 #include "common.h"
-__device__ void load_row(const void *from) {
-    uint32_t v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v) : "r"(S32(from)));
-}
 __device__ int frames(int depth, const volatile char *above) {
     volatile char frame[1024];
     frame[0] = above[0];

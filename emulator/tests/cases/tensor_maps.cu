@@ -63,8 +63,7 @@ int main(int, char **argv) {
     int *in = dev(100, 7), *out = dev(32, 0);
     const cuuint64_t rows = how == "box_past_allocation" ? 50 : 8;
     const bool narrow = how == "narrower_than_its_swizzle";
-    CUtensorMap map{}, *kept;
-    cudaMalloc(&kept, sizeof map);
+    CUtensorMap map{}, *kept = dev(1, map);
     if (how != "no_map")
         map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, in, {4, rows}, {16}, {4, unsigned(rows)},
                      narrow ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
+from typing import NamedTuple
 
 from plots.draw import style
 from plots.draw.ideas.cells import SMALL, Board
@@ -125,13 +125,22 @@ def swizzles(_records):
 # --- the rungs' conflicts ---------------------------------------------------------------------
 
 
+class Site(NamedTuple):
+    """A line's accesses: of all warps, and of the worst."""
+
+    instructions: int
+    passes: int
+    passes_needed: int
+    bytes: int  # of a lane
+    offsets: list
+
+
 def site_of(rung, access, begins):
     """The rung's access of that kind whose line begins so."""
     lines = source(rung).splitlines()
-    for site in ask(f"bank_conflicts-{rung}", *ONE_TILE[rung[0]]).values():
-        here = Path(site["file"]).name.startswith(rung)
-        if here and site["access"] == access and lines[site["line"] - 1].strip().startswith(begins):
-            return site
+    for line, kind, *counts in ask(f"bank_conflicts-{rung}", *ONE_TILE[rung[0]]):
+        if kind == access and lines[line - 1].strip().startswith(begins):
+            return Site(*counts[:4], counts[4:])
     raise ValueError(f"no {access} '{begins}...' in {rung}")
 
 
@@ -140,10 +149,10 @@ def draw_access(axes, title, site, lines, height):
     those that request the first 128 bytes."""
     bottom = lines * height
     board = Board(axes, -0.2, BANKS + 0.2, bottom + BELOW, -ABOVE)
-    together = MOST_AT_ONCE // site["bytes"]
-    ways = ways_of_banks(site["offsets"][:together], site["bytes"])
-    words = max(site["bytes"] // BANK_BYTES, 1)  # of a lane
-    for lane, offset in enumerate(site["offsets"]):
+    together = MOST_AT_ONCE // site.bytes
+    ways = ways_of_banks(site.offsets[:together], site.bytes)
+    words = max(site.bytes // BANK_BYTES, 1)  # of a lane
+    for lane, offset in enumerate(site.offsets):
         y, x = divmod(offset // BANK_BYTES, BANKS)
         place = (x, y * height, words, height)
         name = str(lane) if words > 1 else ""
@@ -155,7 +164,7 @@ def draw_access(axes, title, site, lines, height):
     ways_row(board, ways, bottom + 0.45)
     for bank in (*range(0, BANKS, 8), BANKS - 1):
         board.index(bank + 0.5, -0.55, bank)
-    passes, needed = (site[key] / site["instructions"] for key in ("passes", "passes_needed"))
+    passes, needed = (count / site.instructions for count in site[1:3])
     access_title(board, BANKS, -1.6, title, passes, needed, f" where {needed:g} would do")
     return board
 
@@ -168,7 +177,7 @@ def conflicts(_records):
     }
     sizes = []  # (lines of 128 bytes that the accesses reach, the height of one)
     for pair in pairs.values():
-        lines = max(max(site["offsets"]) // LINE_BYTES + 1 for site in pair.values())
+        lines = max(max(site.offsets) // LINE_BYTES + 1 for site in pair.values())
         sizes.append((lines, LABELLED if lines <= FEW else PLAIN))
     ratios = [lines * height + ABOVE + BELOW for lines, height in sizes]
     figure, axes = style.figure_of(8.95, len(pairs), 2, height_ratios=ratios)

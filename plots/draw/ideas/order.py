@@ -6,7 +6,7 @@ from plots.draw import style
 from plots.draw.ideas.cells import EDGED, NARROW, Board
 from plots.draw.probes import ask
 
-AGENTS = {  # of the probe: letter, name, colour
+AGENTS = {  # of the probe, in its order: letter, name, colour
     "producer": ("P", "thread 0:\nthe producer", "#8FD0BC"),
     "load": ("L", "TMA load", "#A9D6F5"),
     "consumer": ("C", "thread 128:\na consumer", "#F3C460"),
@@ -93,7 +93,10 @@ def draw_cell(board, events):
 
 def draw(_records):
     """Agents above, carriers in the middle, the cell below; a column for each event."""
-    events = list(ask("happens_before").values())
+    events = [
+        {"who": who, "does": does, "of": of, "knows": dict(zip(AGENTS, knows))}
+        for who, does, of, *knows in ask("happens_before")
+    ]
     figure, axes = style.figure_of(6.9)
     board = Board(axes, -2.6, len(events) + 0.9, LAST + 0.75, -0.75)
     for y, words in ((-0.45, "agents"), (4.3, "carriers"), (6.6, "cell")):
