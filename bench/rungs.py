@@ -34,9 +34,7 @@ def find(steps=STEPS):
     """{name: Rung}, track by track, lowest first. A rung that names none grows from the one that is
     numbered below it."""
     found, numbered_below = {}, {}
-    for path in sorted(
-        Path(steps).glob("[vsatf][0-9][0-9]_*.cu"), key=lambda p: name_order(p.name)
-    ):
+    for path in sorted(Path(steps).glob("[a-z][0-9][0-9]_*.cu"), key=lambda p: name_order(p.name)):
         name, text = path.name[:3], path.read_text(encoding="utf-8")
         below = field(text, "below") or numbered_below.get(name[0])
         of_fp8 = (f"    .{one} = " in text for one in ("block_scales", "promotion"))

@@ -1,5 +1,5 @@
-// What v04 to v17 have taught, for any tile: the producer and the consumers of a ring of stages, in
-// a CTA or in a cluster whose CTAs load for each other. Rungs that use it are about something else.
+// The producer and the consumers of a ring of stages, for any tile, in a CTA or in a cluster whose
+// CTAs load for each other. Rungs that use it are about something else.
 #pragma once
 
 #include "device/cluster.cuh"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
- * Today's values are of an H200 and of the kernels of v24. */
+ * Today's values are of an H200. */
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
     CONSTANT(start, 5590, "cycles of a launch until the first loads have landed")                  \
     CONSTANT(start_2, 2717, "cycles more of a launch with clusters of two CTAs")                   \
