@@ -50,7 +50,9 @@ class Point(ctypes.Structure):
 
     _fields_ = [("clusters", c_int * 9)]
     _fields_ += [(name, c_double) for name in ("hertz", "l2_bytes", "dram_bytes")]
-    _fields_ += [(name, c_int) for name in "kernel parts tiles_m tiles_n waves workers".split()]
+    _fields_ += [
+        (name, c_int) for name in ["kernel", "parts", "tiles_m", "tiles_n", "waves", "workers"]
+    ]
     _fields_ += [("cost", c_double), *((name, c_int) for name in ("rows", "columns", "consumers"))]
     _fields_ += [("by_columns", c_bool), ("ping_pong", c_bool)]
     _fields_ += [(name, c_int) for name in ("stages", "above", "beside")]

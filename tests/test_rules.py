@@ -42,7 +42,7 @@ FOLDERS = ".ci bench book common emulator exercises make notes planted plots sta
 ALL = " ".join(f"{folder}/**/*" for folder in FOLDERS.split())
 # What no line of these files holds.
 ABSENT = [
-    ("rungs' names", r"\b([vsat][0-9][0-9]|f0[0-9])\b", f"common/*/**/* {EMULATOR}"),
+    ("rungs' names", r"\b([vat][0-9][0-9]|[fs]0[0-9])\b", f"common/*/**/* {EMULATOR}"),
     ("CUDA's headers", CUDA, f"{EMULATOR} common/*/emulated/**/*"),
     ("what runs a rung", r"[Ee]mulat|\b[Tt]race", f"common/device/* common/step.h {RUNG}"),
     ("one machine", r"^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b)", SHARED),
