@@ -1,11 +1,11 @@
 // s08: a family of tiles, and a model.
 //
 // cuBLASLt has hundreds of kernels, and takes another one for nearly every shape. Here are some
-// sixty tiles, in whole and in parts, and a model of what each takes at a shape on the GPU at hand:
-// tensor cores, loads through the SM's port and from the L2, DRAM, the epilogue, the last wave. Its
-// constants are fitted to the times of all kernels at many shapes (bench/fit.py); --explain shows
-// its best plans and where their cycles go. Expected: 1.02 of what cuBLASLt's heuristic names first
-// over random shapes, and 3 % behind the best of our own kernels.
+// ninety tiles, in whole and in parts, and a model of what each takes at a shape on the GPU at
+// hand: tensor cores, loads through the SM's port and from the L2, DRAM, the epilogue, the last
+// wave. Its constants are fitted to the times of all kernels at many shapes (bench/fit.py);
+// --explain shows its best plans and where their cycles go. Expected: 1.02 of what cuBLASLt's
+// heuristic names first over random shapes, and 3 % behind the best of our own kernels.
 #include "step.h"
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
