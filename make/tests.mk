@@ -61,7 +61,7 @@ $(RUNGS:%=$(BUILD)/standalone/emulated/%.cu): $(BUILD)/standalone/emulated/%: $(
 $(BUILD)/standalone/emulated/%-wrong.cu: $(BUILD)/standalone/emulated/%.cu tests/standalone_wrong.sed
 	$(Q)sed -f tests/standalone_wrong.sed $< >$@
 $(STANDALONE_EMULATED:%=%.o): %.o: %.cu
-$(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -include tests/standalone_shims/events.h
+$(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -DGEMM_LADDER_STEP_H -include tests/standalone_shims/events.h
 $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
 	$(host)
 $(STANDALONE_EMULATED) $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
