@@ -5,8 +5,8 @@
 // memory, where the ring was, and adds a share of the rows, which it reads from all of them
 // (distributed shared memory). Unlike sums in global memory that needs no workspace, no counters
 // that a launch has to find at zero, and no CTA that waits for the slowest to add alone. Up to 8
-// CTAs share a tile, the largest cluster that every Hopper GPU takes. Expected: 4x at 256 x 256 x
-// 8192 over s04.
+// CTAs share a tile, the largest cluster that every Hopper GPU takes. Expected: 1.5x at 256 x 256
+// x 8192 over s04.
 #include "step.h"
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
