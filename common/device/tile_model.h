@@ -15,44 +15,48 @@
 #include <string.h>
 
 /* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
- * Today's values are of an H200. */
+ * Today's are of an H100's times at 58 shapes, kept close to an H200's. */
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
-    CONSTANT(start, 5590, "cycles of a launch until the first loads have landed")                  \
-    CONSTANT(start_2, 2717, "cycles more of a launch with clusters of two CTAs")                   \
-    CONSTANT(start_4, 2345, "with clusters of three or four")                                      \
-    CONSTANT(start_8, 907.6, "with larger ones")                                                   \
+    CONSTANT(start, 6715, "cycles of a launch until the first loads have landed")                  \
+    CONSTANT(start_2, 2685, "cycles more of a launch with clusters of two CTAs")                   \
+    CONSTANT(start_4, 2060, "with clusters of three or four")                                      \
+    CONSTANT(start_8, 698.7, "with larger ones")                                                   \
     CONSTANT(k_tile, 50.4, "cycles of a k-tile at least: what its producer does")                  \
     CONSTANT(latency, 1200, "cycles from a request to its bytes; a guess, which no time tells")    \
-    CONSTANT(wgmma_rows, 21.69, "cycles in which a wgmma reads its 64 rows from shared memory")    \
-    CONSTANT(port_bytes, 91.18, "bytes that an SM receives in a cycle, if no other one does")      \
+    CONSTANT(wgmma_rows, 22.18, "cycles in which a wgmma reads its 64 rows from shared memory")    \
+    CONSTANT(port_bytes, 95.29, "bytes that an SM receives in a cycle, if no other one does")      \
     CONSTANT(port_sector, 0.3953, "cycles more for a row of a k-tile at a multiple of 32 bytes")   \
-    CONSTANT(port_ragged, 0.6798, "at a multiple of 16 bytes")                                     \
-    CONSTANT(outside_row, 6.399, "cycles of a tile's row outside of the matrix, which TMA fills")  \
-    CONSTANT(l2_sector, 8963, "bytes that the L2 delivers in a cycle of rows at 32 bytes")         \
-    CONSTANT(l2_ragged, 3524, "of rows at 16 bytes")                                               \
-    CONSTANT(l2_apart, 6240, "at most, if CTAs that share rows are at different k-tiles")          \
-    CONSTANT(l2_2, 0.7967, "of a cluster's loads: the part that the L2 is busy with, of two")      \
-    CONSTANT(l2_4, 0.6535, "of three or four CTAs")                                                \
-    CONSTANT(l2_8, 0.698, "of more")                                                               \
-    CONSTANT(dram_share, 1.003, "of DRAM's peak rate that is reached")                             \
-    CONSTANT(dram_write, 0.4853, "what a byte written to DRAM costs, in bytes read")               \
-    CONSTANT(dram_swapped, 2.163, "how much more swapped: 128 bytes of a row at a time")           \
-    CONSTANT(l2_written, 0.4093, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
-    CONSTANT(l2_kept, 0.8248, "of the L2 that keeps operands from one wave to the next")           \
-    CONSTANT(end, 461, "cycles of a tile's end at least")                                          \
-    CONSTANT(end_column, 6.581, "for a column of 64 rows of accumulators, to staging memory")      \
-    CONSTANT(end_line, 2.668, "for a store of a row's part of one 128-byte line of D")             \
-    CONSTANT(end_alone, 0.5407, "what is left of both if no other consumer stores as well")        \
-    CONSTANT(end_ahead, 0.2571, "how much of the next tile's first loads a tile's end hides")      \
-    CONSTANT(end_turns, 2.017, "how much longer that takes beside the other consumer's wgmmas")    \
-    CONSTANT(end_ragged, 1.611, "how much longer if rows of boxes begin within an L2 sector")      \
-    CONSTANT(end_plain, 5.71, "how much longer by plain stores, where n is no multiple of 8")      \
-    CONSTANT(gather, 660.1, "cycles for a part until the cluster has seen that all are there")     \
-    CONSTANT(gather_column, 32.08, "for a column of 64 rows, to shared memory and back")           \
-    CONSTANT(copy, 6007, "cycles of the launch that copies unaligned operands")                    \
-    CONSTANT(clock_byte, 0.005217, "cycles that the clock loses for a byte that each SM receives") \
-    CONSTANT(blend, 3.084, "exponent: how little the tensor cores and the loads add if close")     \
-    CONSTANT(blend_dram, 2.592, "the same of the SMs and DRAM")
+    CONSTANT(port_ragged, 0.6759, "at a multiple of 16 bytes")                                     \
+    CONSTANT(outside_row, 5.085, "cycles of a tile's row outside of the matrix, which TMA fills")  \
+    CONSTANT(l2_whole, 1.66e+04,                                                                   \
+             "bytes that the L2 delivers in a cycle of rows at a multiple of 128 bytes")           \
+    CONSTANT(l2_sector, 5881, "of rows at 32 bytes")                                               \
+    CONSTANT(l2_ragged, 3719, "of rows at 16 bytes")                                               \
+    CONSTANT(l2_copied, 5739,                                                                      \
+             "at most, without multicast and beside the kernel that copies operands")              \
+    CONSTANT(l2_apart, 6482, "at most, if CTAs that share rows are at different k-tiles")          \
+    CONSTANT(l2_2, 1.048, "of a cluster's loads: the part that the L2 is busy with, of two")       \
+    CONSTANT(l2_4, 0.9104, "of three or four CTAs")                                                \
+    CONSTANT(l2_8, 0.6373, "of more")                                                              \
+    CONSTANT(dram_share, 0.918, "of DRAM's peak rate that is reached")                             \
+    CONSTANT(dram_write, 0.4788, "what a byte written to DRAM costs, in bytes read")               \
+    CONSTANT(dram_swapped, 2.088, "how much more swapped: 128 bytes of a row at a time")           \
+    CONSTANT(l2_written, 0.3864, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
+    CONSTANT(l2_kept, 0.834, "of the L2 that keeps operands from one wave to the next")            \
+    CONSTANT(end, 487.1, "cycles of a tile's end at least")                                        \
+    CONSTANT(end_column, 8.176, "for a column of 64 rows of accumulators, to staging memory")      \
+    CONSTANT(end_line, 2.456, "for a store of a row's part of one 128-byte line of D")             \
+    CONSTANT(end_alone, 0.689, "what is left of both if no other consumer stores as well")         \
+    CONSTANT(end_ahead, 0.2439, "how much of the next tile's first loads a tile's end hides")      \
+    CONSTANT(end_turns, 1.669, "how much longer that takes beside the other consumer's wgmmas")    \
+    CONSTANT(end_ragged, 1.452, "how much longer if rows of boxes begin within an L2 sector")      \
+    CONSTANT(end_plain, 5.139, "how much longer by plain stores, where n is no multiple of 8")     \
+    CONSTANT(gather, 368, "cycles for a part until the cluster has seen that all are there")       \
+    CONSTANT(gather_column, 35.3, "for a column of 64 rows, to shared memory and back")            \
+    CONSTANT(copy, 2833, "cycles of the launch that copies unaligned operands")                    \
+    CONSTANT(clock_byte, 0.00465, "cycles that the clock loses for a byte that each SM receives")  \
+    CONSTANT(blend, 3.439, "exponent: how little the tensor cores and the loads add if close")     \
+    CONSTANT(blend_dram, 2.584, "the same of the SMs and DRAM")
 
 #define TILE_MEMBER(name, value, meaning) double name;
 #define TILE_VALUE(name, value, meaning) value,
@@ -147,10 +151,12 @@ static inline double tile_k_tile(const tile_case *of, int pitch, double ctas) {
                         loaded * (whole     ? 0
                                   : sectors ? c->port_sector
                                             : c->port_ragged);
-    const double l2 = fmin(whole     ? HUGE_VAL
+    const double l2 = fmin(whole     ? c->l2_whole
                            : sectors ? c->l2_sector
                                      : c->l2_ragged,
-                           of->plan->parts > 1 ? c->l2_apart : HUGE_VAL);
+                           of->plan->parts > 1                        ? c->l2_apart
+                           : of->p->k % 8 > 0 && tile_ctas(kind) == 1 ? c->l2_copied
+                                                                      : HUGE_VAL);
     const double shared = tile_by_cluster(tile_ctas(kind), 1, c->l2_2, c->l2_4, c->l2_8);
     const double waits = fmax(c->k_tile, c->latency / (kind->stages - 1));
     return tile_blend(fmax(tile_multiply(of), fmax(waits, port)),
