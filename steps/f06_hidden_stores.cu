@@ -6,12 +6,13 @@
 // Tiles are 128 x 256, their blocks two of columns: 128 scales of rows a k-tile instead of 256, and
 // four stages fit. Expected: 3 % faster than f05 at k = 1536, 1 % at k = 16384.
 #include "step.h"
+#include "device/grouped_order.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
 #include "device/registers.cuh"
+#include "device/ring.cuh"
 #include "device/stmatrix.cuh"
-#include "device/tile_schedule.h"
 #include "device/tma.cuh"
 #include "device/wgmma_e4m3.cuh"
 
@@ -45,34 +46,26 @@ struct SharedStorage {
     uint64_t empty[STAGES];
 };
 
-// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
-// evicted first.
-DEVICE void load_operand(e4m3 *tile, const TensorMap *map, int k, int row, uint64_t *full,
-                         bool again) {
-    if (again)
-        tma_load_2d(tile, map, k, row, full);
-    else
-        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
-}
-
 // The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const TensorMap *scale_a, const TensorMap *scale_b,
-                      const scheduled_tile &tile, int k_tiles, int &stage, int &phase) {
+                      const TensorMap *scale_a, const TensorMap *scale_b, int tile_m, int tile_n,
+                      int k_tiles, Ring<STAGES> &ring) {
     const int bytes = sizeof(smem.a[0]) + sizeof(smem.b[0]) + (BM + BLOCKS * RUN) * sizeof(float);
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the consumers: they have read what this stage held.
-        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_wait(&smem.empty[stage], ring.phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], bytes);
         const int k = k_tile * BK;
-        load_operand(smem.a[stage], map_a, k, tile.at.m * BM, &smem.full[stage], tile.row_again);
-        tma_load_2d(smem.scales[stage], scale_a, tile.at.m * BM, k_tile, &smem.full[stage]);
-        tma_load_2d(&smem.scales[stage][BM], scale_b, k_tile / RUN * RUN, tile.at.n * BLOCKS,
+        tma_load_2d(smem.a[stage], map_a, k, tile_m * BM, &smem.full[stage]);
+        tma_load_2d(smem.scales[stage], scale_a, tile_m * BM, k_tile, &smem.full[stage]);
+        tma_load_2d(&smem.scales[stage][BM], scale_b, k_tile / RUN * RUN, tile_n * BLOCKS,
                     &smem.full[stage]);
-        load_operand(smem.b[stage], map_b, k, tile.at.n * BN, &smem.full[stage], tile.column_again);
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        // The next wave reads the same rows of A, and others of B.
+        tma_load_2d_hint(smem.b[stage], map_b, k, tile_n * BN, &smem.full[stage],
+                         evict_first_policy());
+        ring.next();
     }
 }
 
@@ -104,12 +97,13 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
 // sums of its rows. During the wgmmas of block `busy` it stores the other block to D at `at`.
 DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem,
                           const TensorMap *map_d, int consumer, int begin, int end, int busy,
-                          const Place &at, int &stage, int &phase) {
+                          const Place &at, Ring<STAGES> &ring) {
     float acc[MMA_N / 2]; // of one block of columns
 #pragma unroll 4          // the wait for the next stage then begins while this one is promoted
     for (int k_tile = begin; k_tile < end; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
-        mbarrier_wait(&smem.full[stage], phase);
+        mbarrier_wait(&smem.full[stage], ring.phase);
         const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const float *scales = &smem.scales[stage][consumer * WM + accumulator_row()];
 #pragma unroll
@@ -129,8 +123,7 @@ DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem,
                 release_stage(smem, stage); // the wgmmas have read the stage
             promote(sums[block], acc, factors, begin == 0);
         }
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        ring.next();
     }
 }
 
@@ -166,7 +159,8 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
 __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
          const __grid_constant__ TensorMap map_d, const __grid_constant__ TensorMap scale_a,
-         const __grid_constant__ TensorMap scale_b, const scheduled_tile *order, int tiles, int k) {
+         const __grid_constant__ TensorMap scale_b, const __grid_constant__ grouped_order order,
+         int k) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
     const int warpgroup = warpgroup_index();
 
@@ -179,29 +173,28 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it continues from tile to tile
-    int phase = 0; // the parity of this pass over the ring
+    Ring<STAGES> ring; // of this role; it goes on from tile to tile
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
-            const scheduled_tile tile = order[i];
-            load_tile(smem, &map_a, &map_b, &scale_a, &scale_b, tile, ceil_div(k, BK), stage,
-                      phase);
-        }
+        if (threadIdx.x == 0)
+            for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
+                const tile_coordinate tile = ordered_tile(&order, i);
+                load_tile(smem, &map_a, &map_b, &scale_a, &scale_b, tile.m, tile.n, ceil_div(k, BK),
+                          ring);
+            }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         const int k_tiles = ceil_div(k, BK);
         float sums[BLOCKS][MMA_N / 2];
         Place before = {-1, 0}; // of the block that is not stored yet
-        for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
+        for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
+            const tile_coordinate tile = ordered_tile(&order, i);
             const Place at = {tile.m * BM + consumer * WM, tile.n * BN};
-            multiply_tile(sums, smem, &map_d, consumer, 0, 1, 0, before, stage, phase);
-            multiply_tile(sums, smem, &map_d, consumer, 1, k_tiles - 1, -1, at, stage, phase);
+            multiply_tile(sums, smem, &map_d, consumer, 0, 1, 0, before, ring);
+            multiply_tile(sums, smem, &map_d, consumer, 1, k_tiles - 1, -1, at, ring);
             if (k_tiles > 1)
-                multiply_tile(sums, smem, &map_d, consumer, k_tiles - 1, k_tiles, 1, at, stage,
-                              phase);
+                multiply_tile(sums, smem, &map_d, consumer, k_tiles - 1, k_tiles, 1, at, ring);
             else
                 store_tile(smem, &map_d, sums[0], consumer, at.row, at.column);
             before = {at.row, at.column + MMA_N};
@@ -217,25 +210,12 @@ struct State {
     TensorMap map_b;
     TensorMap map_d;
     TensorMap scale_a, scale_b;
-    scheduled_tile *order; // of tiles, in device memory
-    int tiles;
+    grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
-// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
-static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
-    const int tiles = tiles_m * tiles_n;
-    scheduled_tile *order = new scheduled_tile[tiles];
-    for (int i = 0; i < tiles; ++i)
-        order[i].at = grouped_tile(i, tiles_m, tiles_n, GROUP);
-    mark_reuse(order, tiles, ctas);
-    scheduled_tile *uploaded = upload_array(order, tiles);
-    delete[] order;
-    return uploaded;
-}
-
 static int prepare(const problem *p, void **state) {
-    State *made = new State{};
+    State *made = new State;
     *state = made;
     if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
@@ -246,25 +226,19 @@ static int prepare(const problem *p, void **state) {
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;
-    const int tiles_m = ceil_div(p->m, BM);
-    const int tiles_n = ceil_div(p->n, BN);
-    made->tiles = tiles_m * tiles_n;
-    made->ctas = balanced_workers(made->tiles, made->ctas);
-    made->order = make_order(tiles_m, tiles_n, made->ctas);
-    return made->order == nullptr;
+    made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
+    made->ctas = balanced_workers(made->order.tiles, made->ctas);
+    return 0;
 }
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
                   made->map_a, made->map_b, made->map_d, made->scale_a, made->scale_b, made->order,
-                  made->tiles, p->k);
+                  p->k);
 }
 
-static void release(void *state) {
-    release_array(static_cast<State *>(state)->order);
-    delete static_cast<State *>(state);
-}
+static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step f06 = {
     .name = "f06",

@@ -10,10 +10,11 @@
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/fragment.cuh"
+#include "device/grouped_order.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
 #include "device/registers.cuh"
-#include "device/tile_schedule.h"
+#include "device/ring.cuh"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 
@@ -41,19 +42,19 @@ struct SharedStorage {
 
 // The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+                      int tile_m, int tile_n, int k_tiles, Ring<STAGES> &ring) {
     const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
     const int first_b = cluster_cta_rank() * rows_b;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the consumers of the whole cluster: they have read what this stage held.
-        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_wait(&smem.empty[stage], ring.phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         tma_load_2d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
         tma_load_2d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
                               tile_n * BN + first_b, &smem.full[stage], (1 << CLUSTER) - 1);
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        ring.next();
     }
 }
 
@@ -68,10 +69,11 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
 DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
-                          int &stage, int &phase) {
+                          Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
-        mbarrier_wait(&smem.full[stage], phase);
+        mbarrier_wait(&smem.full[stage], ring.phase);
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
@@ -80,8 +82,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        ring.next();
     }
 }
 
@@ -101,11 +102,8 @@ DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int colu
 
 __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, bf16 *d,
-         int m, int n, int k) {
+         int n, int k, const __grid_constant__ grouped_order order) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
-    const int tiles_m = m / (BM * CLUSTER); // of cluster tiles
-    const int tiles_n = n / BN;
-    const int tiles = tiles_m * tiles_n;
     const int warpgroup = warpgroup_index();
     const int cta_rank = cluster_cta_rank();
 
@@ -118,22 +116,21 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it continues from tile to tile
-    int phase = 0; // the parity of this pass over the ring
+    Ring<STAGES> ring; // of this role; it goes on from tile to tile
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
-            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
-            load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, k / BK, stage,
-                      phase);
-        }
+        if (threadIdx.x == 0)
+            for (int i = cluster_index(); i < order.tiles; i += cluster_count()) {
+                const tile_coordinate tile = ordered_tile(&order, i);
+                load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, k / BK, ring);
+            }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
-        for (int i = cluster_index(); i < tiles; i += cluster_count()) {
-            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+        for (int i = cluster_index(); i < order.tiles; i += cluster_count()) {
+            const tile_coordinate tile = ordered_tile(&order, i);
             float acc[MMA_N / 2] = {};
-            multiply_tile(acc, smem, consumer, k / BK, stage, phase);
+            multiply_tile(acc, smem, consumer, k / BK, ring);
             store_tile(d, acc, (tile.m * CLUSTER + cta_rank) * BM + consumer * WM, tile.n * BN, n);
         }
     }
@@ -143,6 +140,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
+    grouped_order order;
     int clusters; // at most as many as fit: the fewest that finish in the same number of waves
 };
 
@@ -155,7 +153,8 @@ static int prepare(const problem *p, void **state) {
         max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
                             sizeof(SharedStorage)))
         return 1;
-    made->clusters = balanced_workers(p->m / (BM * CLUSTER) * (p->n / BN), made->clusters);
+    made->order = grouped_order_of(p->m / (BM * CLUSTER), p->n / BN, GROUP);
+    made->clusters = balanced_workers(made->order.tiles, made->clusters);
     return 0;
 }
 
@@ -163,7 +162,7 @@ static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     return launch(gemm, dim3(made->clusters * CLUSTER), dim3(THREADS), dim3(CLUSTER),
                   sizeof(SharedStorage), p->stream, made->map_a, made->map_b,
-                  static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+                  static_cast<bf16 *>(p->d), p->n, p->k, made->order);
 }
 
 static void release(void *state) { delete static_cast<State *>(state); }

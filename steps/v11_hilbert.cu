@@ -6,11 +6,12 @@
 // 1 % slower than v10. In v10's groups 16 consecutive CTAs need the same rows of B, and their
 // requests merge; along the curve only two do, on average. The next rung grows from v10.
 #include "step.h"
+#include "device/hilbert.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
 #include "device/registers.cuh"
-#include "device/tile_schedule.h"
+#include "device/ring.cuh"
 #include "device/tma.cuh"
 #include "device/vector.cuh"
 #include "device/wgmma.cuh"
@@ -40,16 +41,16 @@ struct SharedStorage {
 
 // The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+                      int tile_m, int tile_n, int k_tiles, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the consumers: they have read what this stage held.
-        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_wait(&smem.empty[stage], ring.phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         tma_load_2d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
         tma_load_2d(smem.b[stage], map_b, k_tile * BK, tile_n * BN, &smem.full[stage]);
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        ring.next();
     }
 }
 
@@ -62,10 +63,11 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
 DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
-                          int &stage, int &phase) {
+                          Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
-        mbarrier_wait(&smem.full[stage], phase);
+        mbarrier_wait(&smem.full[stage], ring.phase);
         const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
@@ -75,8 +77,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        ring.next();
     }
 }
 
@@ -126,21 +127,21 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it continues from tile to tile
-    int phase = 0; // the parity of this pass over the ring
+    Ring<STAGES> ring; // of this role; it goes on from tile to tile
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i];
-            load_tile(smem, &map_a, &map_b, tile.m, tile.n, ceil_div(k, BK), stage, phase);
-        }
+        if (threadIdx.x == 0)
+            for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
+                const tile_coordinate tile = order[i];
+                load_tile(smem, &map_a, &map_b, tile.m, tile.n, ceil_div(k, BK), ring);
+            }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
             const tile_coordinate tile = order[i];
             float acc[MMA_N / 2];
-            multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
+            multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);
             store_tile(smem, &map_d, acc, consumer, tile.m * BM + consumer * WM, tile.n * BN);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it

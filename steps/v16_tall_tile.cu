@@ -6,12 +6,13 @@
 // one store: a row is 25 chunks of 16 bytes, an odd number, so the rows begin in different banks
 // and need no swizzle. Expected: +3 % over v14.
 #include "step.h"
+#include "device/grouped_order.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
 #include "device/registers.cuh"
+#include "device/ring.cuh"
 #include "device/stmatrix.cuh"
-#include "device/tile_schedule.h"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 
@@ -40,30 +41,21 @@ struct SharedStorage {
     uint64_t empty[STAGES];
 };
 
-// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
-// evicted first.
-DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
-                         bool again) {
-    if (again)
-        tma_load_2d(tile, map, k, row, full);
-    else
-        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
-}
-
 // The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
-                      int &phase) {
+                      int tile_m, int tile_n, int k_tiles, bool backwards, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the consumers: they have read what this stage held.
-        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_wait(&smem.empty[stage], ring.phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
-        load_operand(smem.a[stage], map_a, k, tile.at.m * BM, &smem.full[stage], tile.row_again);
-        load_operand(smem.b[stage], map_b, k, tile.at.n * BN, &smem.full[stage], tile.column_again);
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        tma_load_2d(smem.a[stage], map_a, k, tile_m * BM, &smem.full[stage]);
+        // The next wave reads the same rows of A, and others of B.
+        tma_load_2d_hint(smem.b[stage], map_b, k, tile_n * BN, &smem.full[stage],
+                         evict_first_policy());
+        ring.next();
     }
 }
 
@@ -76,10 +68,11 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
 DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
-                          int k_tiles, int &stage, int &phase) {
+                          int k_tiles, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
-        mbarrier_wait(&smem.full[stage], phase);
+        mbarrier_wait(&smem.full[stage], ring.phase);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
@@ -92,8 +85,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
+        ring.next();
     }
 }
 
@@ -124,7 +116,8 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
 
 __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-         const __grid_constant__ TensorMap map_d, const scheduled_tile *order, int tiles, int k) {
+         const __grid_constant__ TensorMap map_d, const __grid_constant__ grouped_order order,
+         int k) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
     const int warpgroup = warpgroup_index();
 
@@ -137,22 +130,22 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it continues from tile to tile
-    int phase = 0; // the parity of this pass over the ring
+    Ring<STAGES> ring; // of this role; it goes on from tile to tile
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
-            const scheduled_tile tile = order[i];
-            const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-            load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), backwards, stage, phase);
-        }
+        if (threadIdx.x == 0)
+            for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
+                const tile_coordinate tile = ordered_tile(&order, i);
+                const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
+                load_tile(smem, &map_a, &map_b, tile.m, tile.n, ceil_div(k, BK), backwards, ring);
+            }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
-        for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
+        for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
+            const tile_coordinate tile = ordered_tile(&order, i);
             float acc[BLOCKS][MMA_N / 2];
-            multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
+            multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);
             for (int block = 0; block < BLOCKS; ++block)
                 store_tile(smem, &map_d, acc[block], consumer,
                            tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
@@ -165,49 +158,30 @@ struct State {
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
-    scheduled_tile *order; // of tiles, in device memory
-    int tiles;
+    grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
-// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
-static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
-    const int tiles = tiles_m * tiles_n;
-    scheduled_tile *order = new scheduled_tile[tiles];
-    for (int i = 0; i < tiles; ++i)
-        order[i].at = grouped_tile(i, tiles_m, tiles_n, GROUP);
-    mark_reuse(order, tiles, ctas);
-    scheduled_tile *uploaded = upload_array(order, tiles);
-    delete[] order;
-    return uploaded;
-}
-
 static int prepare(const problem *p, void **state) {
-    State *made = new State{};
+    State *made = new State;
     *state = made;
     if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;
-    const int tiles_m = ceil_div(p->m, BM);
-    const int tiles_n = ceil_div(p->n, BN);
-    made->tiles = tiles_m * tiles_n;
-    made->ctas = balanced_workers(made->tiles, made->ctas);
-    made->order = make_order(tiles_m, tiles_n, made->ctas);
-    return made->order == nullptr;
+    made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
+    made->ctas = balanced_workers(made->order.tiles, made->ctas);
+    return 0;
 }
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, made->map_d, made->order, made->tiles, p->k);
+                  made->map_a, made->map_b, made->map_d, made->order, p->k);
 }
 
-static void release(void *state) {
-    release_array(static_cast<State *>(state)->order);
-    delete static_cast<State *>(state);
-}
+static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step v16 = {
     .name = "v16",

@@ -12,7 +12,7 @@
 #include "device/named_barrier.cuh"
 #include "device/registers.cuh"
 #include "device/stmatrix.cuh"
-#include "device/tile_schedule.h"
+#include "device/scheduled_tile.h"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 

@@ -17,7 +17,7 @@
 #include "device/registers.cuh"
 #include "device/tile_choice.h"
 #include "device/tile_family.cuh"
-#include "device/tile_schedule.h"
+#include "device/scheduled_tile.h"
 #include "device/tile_store.cuh"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"

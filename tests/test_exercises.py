@@ -161,4 +161,4 @@ def test_verbs(tmp_path, capsys):
     exercise.write(each, tmp_path)
     assert path.read_text() == "mine"
     exercise.solution(each, tmp_path)
-    assert "+        phase ^= stage == 0;" in capsys.readouterr().out
+    assert "+        ring.next();" in capsys.readouterr().out

@@ -18,7 +18,7 @@ MOST_BYTES, MOST_TRACE_BYTES = 1_500_000, 200_000
 ANY_WILL_DO = {  # texts for people, and names that others give
     (field, "?") for field, kind in fields.KIND_OF.items() if kind in ("text", "number-or-name")
 }
-ANY_WILL_DO |= {("kernel", "7")}  # counted or called
+ANY_WILL_DO |= {("kernel", either) for either in ("7", "2", "?")}  # a number or a name
 ANY_WILL_DO |= {("context.protocol", "None")}  # a run that was not timed
 ANY_WILL_DO |= {("context.problem.alpha", "-1"), ("context.problem.beta", "-1")}
 

@@ -34,21 +34,9 @@ enum Loads {
 // wgmmas the producer hands over no stage before its time: the part is paced.
 enum Multiply { NO_WGMMAS, A_IN_REGISTERS, N40 = 40, N104 = 104, N200 = 200 };
 
-// Where the CTA is in the ring.
-struct Place {
-    int stage = 0;
-    int phase = 0; // the parity of this pass over the ring
-
-    DEVICE void advance() {
-        stage = (stage + 1) % STAGES;
-        phase ^= stage == 0;
-    }
-};
-
 // What both sides of the ring need to know.
 struct Work {
-    const scheduled_tile *order;
-    int tiles;
+    grouped_order order;
     int k_tiles;
     uint64_t picoseconds; // of a k-tile, where it is paced
     float *nowhere;       // always null, which only the host knows
@@ -59,25 +47,25 @@ template <Loads LOADS, bool PACE>
 DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                     const Work &work) {
     constexpr bool few = LOADS == FEW || LOADS == FEW_APART; // CTAs share them as in the GEMM
-    Place place;
+    Ring<STAGES> ring;
     const uint64_t begin = PACE ? nanoseconds() : 0;
     int passed = 0; // k-tiles
-    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
-        const scheduled_tile tile = work.order[i];
+    for (int i = blockIdx.x; i < work.order.tiles; i += gridDim.x) {
+        const tile_coordinate tile = ordered_tile(&work.order, i);
         const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-        const int row = (few ? tile.at.m % FEW_ROWS : tile.at.m) * BM;
-        const int column = (few ? tile.at.n % FEW_COLUMNS : tile.at.n) * BN;
+        const int row = (few ? tile.m % FEW_ROWS : tile.m) * BM;
+        const int column = (few ? tile.n % FEW_COLUMNS : tile.n) * BN;
         for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile, ++passed) {
             if (LOADS == KEPT && passed == STAGES)
                 return;
             if (PACE)
                 wait_until(begin + passed * work.picoseconds / 1000);
-            uint64_t *full = &smem.full[place.stage];
-            bf16 *a = smem.a[place.stage], *b = smem.b[place.stage];
+            uint64_t *full = &smem.full[ring.stage];
+            bf16 *a = smem.a[ring.stage], *b = smem.b[ring.stage];
             const int at = backwards ? work.k_tiles - 1 - k_tile : k_tile;
             const int k = (few ? at % FEW_K_TILES : at) * BK;
             // Waits for the consumers: they are done with this stage.
-            mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
+            mbarrier_wait(&smem.empty[ring.stage], ring.phase ^ 1);
             if (LOADS == NO_LOADS || (LOADS == ONCE && passed >= STAGES)) {
                 mbarrier_arrive(full); // no bytes to wait for
             } else {
@@ -87,11 +75,11 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
                     tma_load_2d_hint(a, map_a, k, row, full, evict_normal_policy());
                     tma_load_2d_hint(b, map_b, k, column, full, evict_normal_policy());
                 } else {
-                    load_operand(a, map_a, k, row, full, tile.row_again);
-                    load_operand(b, map_b, k, column, full, tile.column_again);
+                    tma_load_2d(a, map_a, k, row, full);
+                    tma_load_2d_hint(b, map_b, k, column, full, evict_first_policy());
                 }
             }
-            place.advance();
+            ring.next();
         }
     }
 }
@@ -148,7 +136,7 @@ DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
 // A consumer warpgroup's tiles.
 template <Multiply MULTIPLY, bool EXCHANGE>
 DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
-    Place place;
+    Ring<STAGES> ring;
     Fragments fragments = {};
     if (!EXCHANGE) // no thread waits later on
         for (int stage = 0; stage < STAGES; ++stage)
@@ -156,14 +144,14 @@ DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
     if constexpr (MULTIPLY == A_IN_REGISTERS)
         for (int i = 0; i < FRAGMENTS; ++i)
             fragments[i] = load_fragment_a(&smem.a[0][consumer * BLOCKS * WM * BK], i * MMA_K);
-    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
+    for (int i = blockIdx.x; i < work.order.tiles; i += gridDim.x) {
         float acc[BLOCKS][BN / 2];
         for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {
             if (EXCHANGE)
-                mbarrier_wait(&smem.full[place.stage], place.phase); // for the producer
+                mbarrier_wait(&smem.full[ring.stage], ring.phase); // for the producer
             if constexpr (MULTIPLY != NO_WGMMAS) {
                 wgmma_fence(); // orders earlier accesses to the sums before these wgmmas
-                multiply_stage<MULTIPLY>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
+                multiply_stage<MULTIPLY>(acc, smem, ring.stage, consumer, fragments, k_tile > 0);
                 wgmma_commit();
                 wgmma_wait<0>(acc);
             } else {
@@ -173,8 +161,8 @@ DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
                 named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
             }
             if (EXCHANGE)
-                release_stage(smem, place.stage); // the wgmmas have read it
-            place.advance();
+                release_stage(smem, ring.stage); // the wgmmas have read it
+            ring.next();
         }
         if constexpr (MULTIPLY != NO_WGMMAS)
             read_sums(acc, work.nowhere);
@@ -211,7 +199,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 // One warp of one CTA polls the clock until the time of all k-tiles is over.
 __global__ void __launch_bounds__(THREADS, 1)
     busy(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, const Work work) {
-    const uint64_t duration = work.picoseconds * work.tiles * work.k_tiles / 1000;
+    const uint64_t duration = work.picoseconds * work.order.tiles * work.k_tiles / 1000;
     const uint64_t begin = nanoseconds();
     while (threadIdx.x < WARP_THREADS && nanoseconds() - begin < duration) {
     }
@@ -287,10 +275,8 @@ int prepare_rung(problem p, PartState *made) {
     made->rung = static_cast<State *>(rung);
     if (failed || made->part->quarters == 4)
         return failed;
-    release_array(made->rung->order);
     made->rung->ctas = std::max(1, made->rung->ctas * made->part->quarters / 4);
-    made->rung->order = make_order(ceil_div(p.m, BM), ceil_div(p.n, BN), made->rung->ctas);
-    return made->rung->order == nullptr;
+    return 0;
 }
 
 int prepare_part(const problem *p, void **state) {
@@ -307,9 +293,9 @@ int prepare_part(const problem *p, void **state) {
     if (prepare_rung(*p, made))
         return 1;
     const State &rung = *made->rung;
-    const int k_tiles = ceil_div(p->k, BK), waves = ceil_div(rung.tiles, rung.ctas);
+    const int k_tiles = ceil_div(p->k, BK), waves = ceil_div(rung.order.tiles, rung.ctas);
     const double of_k_tile = pace / waves / k_tiles;
-    made->work = {rung.order, rung.tiles, k_tiles, uint64_t(of_k_tile * 1e12), nullptr};
+    made->work = {rung.order, k_tiles, uint64_t(of_k_tile * 1e12), nullptr};
     return made->part->kernel != nullptr &&
            allow_dynamic_smem(made->part->kernel, sizeof(SharedStorage));
 }

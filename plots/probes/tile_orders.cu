@@ -3,7 +3,8 @@
 // the others a tile's m and n, and whether the next wave reads its rows and its columns again.
 #include "probe.cuh"
 
-#include "device/tile_schedule.h"
+#include "device/hilbert.h"
+#include "device/scheduled_tile.h"
 
 int main(int argc, char **argv) {
     if (argc != 5)

@@ -1,7 +1,9 @@
 // The tile schedules as properties: every tile once, neighbours in time near each other, no worker
 // with more than one tile more than another, on any grid.
 #include "../../emulator/tests/test.h"
-#include "device/tile_schedule.h"
+#include "device/grouped_order.h"
+#include "device/hilbert.h"
+#include "device/scheduled_tile.h"
 
 #include <algorithm>
 #include <ctime>
@@ -32,13 +34,15 @@ static std::vector<Grid> grids() {
 static void grouped() {
     for (Grid grid : grids())
         for (int group = 1; group <= 20; ++group) {
+            const grouped_order order = grouped_order_of(grid.tiles_m, grid.tiles_n, group);
             int index = 0;
             for (int first = 0; first < grid.tiles_m; first += group)
                 for (int n = 0; n < grid.tiles_n; ++n)
                     for (int m = first; m < std::min(first + group, grid.tiles_m); ++m, ++index) {
                         const tile_coordinate tile =
                             grouped_tile(index, grid.tiles_m, grid.tiles_n, group);
-                        EXPECT(tile.m == m && tile.n == n,
+                        const tile_coordinate same = ordered_tile(&order, index);
+                        EXPECT(tile.m == m && tile.n == n && same.m == m && same.n == n,
                                "%s in groups of %d: place %d is (%d, %d), not (%d, %d)",
                                grid.name().c_str(), group, index, tile.m, tile.n, m, n);
                     }
