@@ -216,9 +216,9 @@ struct State {
     const Kernel *kernel;
     TileMaps maps;
     Work work;
-    int ctas;     // at most one per SM
-    int cluster;  // CTAs of a cluster
-    bool streams; // operands from DRAM, with SMs idle
+    int ctas;    // at most one per SM
+    int cluster; // CTAs of a cluster
+    bool late;   // it waits until the launch before has ended
 };
 
 static int prepare(const problem *p, void **state) {
@@ -245,7 +245,8 @@ static int prepare(const problem *p, void **state) {
                   .again_a = !hints || in_group > plan.workers,
                   .again_b = !hints || 2 * plan.workers > in_group,
                   .d = plan.parts > 1 ? static_cast<bf16 *>(p->d) : nullptr};
-    made->streams = !fits_l2 && made->ctas < sms * 7 / 8;
+    const bool idles = made->ctas < sms * 7 / 8; // many SMs
+    made->late = !fits_l2 && idles;
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
     const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
@@ -256,7 +257,7 @@ static int prepare(const problem *p, void **state) {
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     const Kernel *kernel = made->kernel;
-    return launch_early(p->early && !made->streams, kernel->run, dim3(made->ctas),
+    return launch_early(p->early && !made->late, kernel->run, dim3(made->ctas),
                         dim3(tile_threads(&kernel->kind)), dim3(made->cluster), kernel->smem,
                         p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
 }

@@ -5,7 +5,9 @@
 // delivers half of the bytes. At 8192 cubed that gains nothing (v08), because a large tile needs
 // few bytes for its multiplications. Small tiles need many, and so do rows that are no multiple of
 // 128 bytes apart, of which the L2 delivers less in a cycle. The CTAs of all parts of such tiles
-// are one larger cluster. Expected: 1.1x over s05 where k and n are multiples of 8 only.
+// are one larger cluster. Multicast doesn't depend on where CTAs are; without it an early launch,
+// which scatters them over the chip, costs a long product more than it gains, so that is launched
+// as usual. Expected: 1.1x over s05 where k and n are multiples of 8 only.
 #include "step.h"
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
@@ -22,6 +24,7 @@
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
+constexpr double LONG_PRODUCT = 50e3;           // cycles
 
 // What a launch computes. All of it is arithmetic: nothing is in device memory.
 struct Work {
@@ -213,9 +216,9 @@ struct State {
     const Kernel *kernel;
     TileMaps maps;
     Work work;
-    int ctas;     // at most one per SM
-    int cluster;  // CTAs of a cluster
-    bool streams; // operands from DRAM, with SMs idle
+    int ctas;    // at most one per SM
+    int cluster; // CTAs of a cluster
+    bool late;   // it waits until the launch before has ended
 };
 
 static int prepare(const problem *p, void **state) {
@@ -243,7 +246,11 @@ static int prepare(const problem *p, void **state) {
                   .again_a = !hints || in_group > plan.workers,
                   .again_b = !hints || 2 * plan.workers > in_group,
                   .d = plan.parts > 1 ? static_cast<bf16 *>(p->d) : nullptr};
-    made->streams = !fits_l2 && made->ctas < sms * 7 / 8;
+    const bool idles = made->ctas < sms * 7 / 8; // many SMs
+    // CTAs of an early launch start where others end, scattered over the chip. Without multicast,
+    // neighbours in the order then read the same lines of the L2 apart, which costs a long product
+    // more than it gains at its start.
+    made->late = made->cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
     const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
@@ -254,7 +261,7 @@ static int prepare(const problem *p, void **state) {
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     const Kernel *kernel = made->kernel;
-    return launch_early(p->early && !made->streams, kernel->run, dim3(made->ctas),
+    return launch_early(p->early && !made->late, kernel->run, dim3(made->ctas),
                         dim3(tile_threads(&kernel->kind)), dim3(made->cluster), kernel->smem,
                         p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
 }

@@ -27,7 +27,7 @@ constexpr int PAD_WARPS = 8;    // a row each
 constexpr int PAD_LOADS = 8;    // of a lane at a time
 constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
 constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
-constexpr double LONG_PRODUCT = 200e3;                // cycles, of which a launch costs few percent
+constexpr double LONG_PRODUCT = 50e3;                 // cycles
 
 // What a launch computes. All of it is arithmetic: nothing is in device memory.
 struct Work {
@@ -241,10 +241,9 @@ struct State {
     Work work;
     int ctas;     // at most one per SM
     int cluster;  // CTAs of a cluster
-    bool streams; // operands from DRAM, with SMs idle
+    bool late;    // it waits until the launch before has ended
     bf16 *padded; // A's rows and B's, with a pitch that TMA takes; nullptr if theirs is one
     int pitch;
-    bool follows; // it begins before pad_rows has ended
 };
 
 static int prepare(const problem *p, void **state) {
@@ -276,8 +275,11 @@ static int prepare(const problem *p, void **state) {
     made->pitch = p->k % ROW_MULTIPLE > 0 ? made->work.k_tiles * TILE_K : p->k;
     if (made->pitch > p->k && allocate_array(&made->padded, (size_t(p->m) + p->n) * made->pitch))
         return 1;
-    made->follows = tile_ctas(&kind) > 1 || plan.cost < LONG_PRODUCT;
-    made->streams = !fits_l2 && made->ctas < sms * 7 / 8;
+    const bool idles = made->ctas < sms * 7 / 8; // many SMs
+    // CTAs of an early launch start where others end, scattered over the chip. Without multicast,
+    // neighbours in the order then read the same lines of the L2 apart, which costs a long product
+    // more than it gains at its start.
+    made->late = made->cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
     // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
@@ -292,17 +294,14 @@ static int prepare(const problem *p, void **state) {
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     const Kernel *kernel = made->kernel;
-    const bool early = p->early && !made->streams;
     const int split = ceil_div(p->k, PAD_COLUMNS);
     const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
     if (made->padded &&
-        launch_early(early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0, p->stream,
-                     made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
+        launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
+                     p->stream, made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
         return 1;
-    // After pad_rows early in any case: it waits for pad_rows, which has waited for what was
-    // before. But CTAs that start as those of pad_rows end are scattered over the chip. Without
-    // multicast, neighbours in the order then read the same lines of the L2 apart.
-    return launch_early(made->padded ? made->follows : early, kernel->run, dim3(made->ctas),
+    // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
+    return launch_early((p->early || made->padded) && !made->late, kernel->run, dim3(made->ctas),
                         dim3(tile_threads(&kernel->kind)), dim3(made->cluster), kernel->smem,
                         p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
 }
