@@ -105,7 +105,7 @@ def on(machine: str, *marks):
 
 
 EMULATED, HIDDEN = on("emulator", pytest.mark.check), on("hidden", pytest.mark.nvcc)
-GPU = on("gpu", pytest.mark.nvcc, pytest.mark.gpu)
+GPU = on("gpu", pytest.mark.nvcc, pytest.mark.gpu, pytest.mark.seconds(60))
 
 
 @pytest.mark.parametrize("machine", [EMULATED, HIDDEN, GPU])
