@@ -50,10 +50,9 @@ class Point(ctypes.Structure):
 
     _fields_ = [("clusters", c_int * 9)]
     _fields_ += [(name, c_double) for name in ("hertz", "l2_bytes", "dram_bytes")]
-    _fields_ += [
-        (name, c_int) for name in ["kernel", "parts", "tiles_m", "tiles_n", "waves", "workers"]
-    ]
-    _fields_ += [("cost", c_double), *((name, c_int) for name in ("rows", "columns", "consumers"))]
+    _fields_ += [(name, c_int) for name in ("kernel", "parts", "tiles_m", "tiles_n", "waves")]
+    _fields_ += [("workers", c_int), ("cost", c_double)]
+    _fields_ += [(name, c_int) for name in ("rows", "columns", "consumers")]
     _fields_ += [("by_columns", c_bool), ("ping_pong", c_bool)]
     _fields_ += [(name, c_int) for name in ("stages", "above", "beside")]
     _fields_ += [("swapped", c_bool), ("gathers", c_bool)]
@@ -95,8 +94,7 @@ class Model:
     def point(self, number, shape, gpu):
         """The plan of a kernel's number at a shape; None where tiles can't be in parts, or don't fit."""
         card = (self.clusters, 1, gpu["l2_bytes"], gpu["memory_bytes_per_second"] / HERTZ)
-        kind, no_plan = self.kernels[number - 1], [0] * 7
-        point = Point(*card, *no_plan, *kind, *shape, number % 2 == 0)
+        point = Point(*card, *[0] * 7, *self.kernels[number - 1], *shape, number % 2 == 0)
         self.library.model_plan(ctypes.byref(point))
         return point if point.workers and (point.parts > 1) == point.in_parts else None
 
