@@ -4,9 +4,8 @@
 // them, or a few more than a multiple of that. Here the tile is a type, Tile<BM, BN>, from which
 // the ring's depth, the blocks of accumulators and the staging memory follow, and the kernel is a
 // template over it. What v01 to v17 have taught, the ring and its roles, is in pipeline.cuh. Of
-// three tiles the host takes the one with the fewest waves times its area. The tiles' order is
-// arithmetic, with divisions by multiplication, so that no table has to be made and read. Expected:
-// 2x at 1024 cubed, 1.4x at 2048, nothing at 8192.
+// three tiles the host takes the one with the fewest waves times its area. Expected: 2x at 1024
+// cubed, 1.4x at 2048, nothing at 8192.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/grouped_order.h"

@@ -407,6 +407,8 @@ def rung_block(library, *words):
         raise ValueError("write rung v07, or rung v07 @4096")
     selectors = [word[1:] for word in selectors]
     run = run_of(library, [name], FIGURES["time"], selectors)
+    if run is None and not selectors and name in rungs.find():
+        return ["No run of it is recorded yet."]
     if run is None:
         raise ValueError("nothing recorded is of that")
     if "shape" not in map(selected_by, selectors):
