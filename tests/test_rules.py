@@ -57,19 +57,19 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59193,
+    ".": 62427,
     "emulator": 12450,
     "emulator/tests": 2696,
     "common/harness common/step.h": 6051,
-    "bench notes/tools": 5775,
+    "bench notes/tools": 5777,
     "Makefile make": 803,
     "plots": 3534,
     "book": 2776,
-    "conftest.py tests": 9092,
-    "tests/unit": 1679,
+    "conftest.py tests": 9261,
+    "tests/unit": 1845,
     "tests/gpu tests/unit-gpu": 388,
     "tests/device": 1729,
-    "tests/tools": 725,
+    "tests/tools": 726,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
