@@ -204,7 +204,7 @@ def sources(library):
         items.append(f"- {machine}. {'. '.join(parts)}.")
     if measured != used:
         runs = [run for run in library.runs if run.gpu is None]
-        tracks = nested((title(run.shape), track) for run in runs for track in run.tracks)
+        tracks = nested((title(run.shape), track) for run in runs for track in sorted(run.tracks))
         places = ", ".join(f"{shape} ({', '.join(those)})" for shape, those in tracks.items())
         policy = runs[0].first(runs[0].names[0])["emulator"]["counted_policy"]
         items.append(f"- The emulator's counts of one launch: {places}; policy {policy}.")
