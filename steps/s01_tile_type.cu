@@ -74,8 +74,9 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         wait_for_launch_before();
         const Operand a = {&map_a, work.m, work.again_a};
         const Operand b = {&map_b, work.n, work.again_b};
-        while (threadIdx.x == 0 && schedule.next(piece))
-            load(smem, ring, piece, a, b);
+        if (threadIdx.x == 0)
+            while (schedule.next(piece))
+                load(smem, ring, piece, a, b);
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;

@@ -2,11 +2,11 @@
 //
 // Two consumers that share a tile end it together: while they store it, the tensor cores wait. With
 // a long k that is little; with k = 256 a tile ends every four k-tiles. In ping-pong each consumer
-// has a tile of its own, and one multiplies while the other stores (v15, which loses at 8192 cubed,
-// where tiles are long and a smaller tile costs bandwidth). And where D is small, a tile of 64 rows
-// has work for one consumer alone: more CTAs share the product. The cost of a plan now counts a
-// tile's end, and loads that take longer than its multiplications. Expected: 1.3x at 8192 x 8192 x
-// 256 over s01, 1.1x at 512 cubed.
+// has a tile of its own, and one multiplies while the other stores (v15, which gains nothing at
+// 8192 cubed, where k is long and a smaller tile costs bandwidth). And where D is small, a tile of
+// 64 rows has work for one consumer alone: more CTAs share the product. The cost of a plan now
+// counts a tile's end, and loads that take longer than its multiplications. Expected: 1.3x at 8192
+// x 8192 x 256 over s01, 1.1x at 512 cubed.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/grouped_order.h"
@@ -77,8 +77,9 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         wait_for_launch_before();
         const Operand a = {&map_a, work.m, work.again_a};
         const Operand b = {&map_b, work.n, work.again_b};
-        while (threadIdx.x == 0 && schedule.next(piece, turns))
-            load(smem, ring, piece, a, b);
+        if (threadIdx.x == 0)
+            while (schedule.next(piece, turns))
+                load(smem, ring, piece, a, b);
     } else {
         if (T::CONSUMERS > 1)
             setmaxnreg_inc<CONSUMER_REGISTERS>();

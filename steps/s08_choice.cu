@@ -5,7 +5,7 @@
 // hand: tensor cores, loads through the SM's port and from the L2, DRAM, the epilogue, the last
 // wave. Its constants are fitted to the times of all kernels at many shapes (bench/fit.py);
 // --explain shows its best plans and where their cycles go. Expected: 1.02 of what cuBLASLt's
-// heuristic names first over random shapes, and 3 % behind the best of our own kernels.
+// heuristic names first over random shapes, and 3 % slower than the best of our own kernels.
 #include "step.h"
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
@@ -28,7 +28,7 @@ constexpr int PAD_WARPS = 8;    // a row each
 constexpr int PAD_LOADS = 8;    // of a lane at a time
 constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
 constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
-constexpr double LONG_PRODUCT = 50e3;                 // cycles
+constexpr double LONG_PRODUCT = 50e3; // cycles, found in trials on an H100: see prepare()
 
 // What a launch computes. All of it is arithmetic: nothing is in device memory.
 struct Work {

@@ -65,7 +65,7 @@ LINES = {
     "Makefile make": 803,
     "plots": 3534,
     "book": 2776,
-    "conftest.py tests": 9261,
+    "conftest.py tests": 9257,
     "tests/unit": 1845,
     "tests/gpu tests/unit-gpu": 388,
     "tests/device": 1729,

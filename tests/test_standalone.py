@@ -29,10 +29,6 @@ WRONG = COMPUTATIONS[:5]  # standalone_wrong.sed has a mistake in each
 VERIFIED, FAILED, UNSUPPORTED, CANNOT_RUN = 0, 1, 2, 77
 
 
-def rung_path(rung: str) -> Path:
-    return next((ROOT / "steps").glob(f"{rung}_*.cu"))
-
-
 # ---------------------------------------------------------------- the text
 
 

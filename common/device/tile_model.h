@@ -15,7 +15,8 @@
 #include <string.h>
 
 /* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
- * Today's are of an H100's times at 58 shapes, kept close to an H200's. */
+ * Today's are of an H100's times at 58 shapes, kept close to an H200's. Those times are not in the
+ * records: the constants are preliminary until other shapes, recorded, have judged them. */
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
     CONSTANT(start, 6715, "cycles of a launch until the first loads have landed")                  \
     CONSTANT(start_2, 2685, "cycles more of a launch with clusters of two CTAs")                   \

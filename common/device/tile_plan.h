@@ -19,7 +19,7 @@ typedef struct tile_plan {
     int tiles_m; /* tiles, or clusters' blocks of them, along wgmma's M side ... */
     int tiles_n; /* ... and its N side */
     int waves;
-    int workers; /* CTAs, or clusters: the fewest that finish in so many waves; 0: none fits */
+    int workers; /* CTAs, or clusters: the fewest that finish in these waves; 0: none fits */
     double cost; /* cycles, or what is like them */
 } tile_plan;
 
