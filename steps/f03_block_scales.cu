@@ -22,15 +22,16 @@ constexpr int BK = 128;
 constexpr int STAGES = 4;
 constexpr int SPANNED = 3; // blocks of B's scales that the columns of a tile may be in
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 8; // rows of tiles in a group of the schedule
-constexpr int WM = 64;   // rows of a wgmma
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 32;
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
-enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
 static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SCALE_BLOCK, "a row of a k-tile has one scale");
 static_assert(SCALE_BLOCK - 8 + BN <= SPANNED * SCALE_BLOCK, "a tile is in no more blocks");
@@ -41,7 +42,7 @@ static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
 struct SharedStorage {
     alignas(1024) e4m3 a[STAGES][BM * BK];
     alignas(1024) e4m3 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: TMA needs 128 bytes
+    alignas(128) bf16 d[CONSUMERS][MMA_M * BN]; // not swizzled: TMA needs 128 bytes
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -98,7 +99,7 @@ DEVICE ScalePlaces scale_places(const float *scale_a, const float *scale_b, int 
 DEVICE Scales load_scales(const ScalePlaces &at, int k_tile) {
     Scales scales;
     for (int i = 0; i < 2 * BLOCKS; ++i) {
-        const int row = min(at.row + i / 2 * WM + i % 2 * 8, at.m - 1);
+        const int row = min(at.row + i / 2 * MMA_M + i % 2 * 8, at.m - 1);
         scales.a[i / 2][i % 2] = at.a[size_t(k_tile) * at.m + row];
     }
     for (int i = 0; i < SPANNED; ++i)
@@ -130,7 +131,7 @@ DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem,
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
-                const int row = (consumer * BLOCKS + block) * WM;
+                const int row = consumer * WM + block * MMA_M;
                 const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
                 wgmma_e4m3<MMA_N>(acc[block], advance_k<e4m3>(a, kk), advance_k<e4m3>(b, kk),
                                   kk > 0); // the first overwrites
@@ -200,12 +201,12 @@ __global__ void __launch_bounds__(THREADS, 1)
         for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
             const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
             float acc[BLOCKS][MMA_N / 2] = {};
-            const ScalePlaces places = scale_places(
-                scale_a, scale_b, m, n, k, tile.m * BM + consumer * BLOCKS * WM, tile.n * BN);
+            const ScalePlaces places =
+                scale_places(scale_a, scale_b, m, n, k, tile.m * BM + consumer * WM, tile.n * BN);
             multiply_tile(acc, smem, consumer, places, ceil_div(k, BK), ring);
+            const int row = tile.m * BM + consumer * WM;
             for (int block = 0; block < BLOCKS; ++block) {
-                store_tile(smem, &map_d, acc[block], consumer,
-                           tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
+                store_tile(smem, &map_d, acc[block], consumer, row + block * MMA_M, tile.n * BN);
             }
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
@@ -223,14 +224,12 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, BN, UNSWIZZLED) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

@@ -21,16 +21,17 @@ constexpr int BN = 128;
 constexpr int BK = 128;
 constexpr int STAGES = 3;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 8; // rows of tiles in a group of the schedule
-constexpr int WM = 64;   // rows of a wgmma
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 32;
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
-constexpr int RUN = 4;                      // scales of B in one load: TMA's least is 16 bytes
-enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+constexpr int RUN = 4;        // scales of B in one load: TMA's least is 16 bytes
+enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
 static_assert(BK == SCALE_BLOCK, "a row of a k-tile has one scale");
 static_assert(BN == SCALE_BLOCK, "a tile's columns are one block");
 static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
@@ -39,7 +40,7 @@ static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
 struct SharedStorage {
     alignas(1024) e4m3 a[STAGES][BM * BK];
     alignas(1024) e4m3 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][BN / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    alignas(1024) bf16 d[CONSUMERS][BN / SWIZZLE_COLUMNS][MMA_M * SWIZZLE_COLUMNS];
     alignas(128) float scales[STAGES][BM + SWIZZLE_BYTES / sizeof(float)]; // A's, then B's
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
@@ -95,7 +96,7 @@ DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem,
         const uint64_t b = matrix_descriptor(smem.b[stage]);
         const float scale = smem.scales[stage][BM + k_tile % RUN];
         for (int block = 0; block < BLOCKS; ++block) {
-            const int row = (consumer * BLOCKS + block) * WM;
+            const int row = consumer * WM + block * MMA_M;
             const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
             const float *scales = &smem.scales[stage][row + accumulator_row()];
             const float factors[2] = {scales[0] * scale, scales[8] * scale};
@@ -175,9 +176,9 @@ __global__ void __launch_bounds__(THREADS, 1)
             const tile_coordinate tile = ordered_tile(&order, i);
             float acc[BLOCKS][MMA_N / 2] = {};
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);
+            const int row = tile.m * BM + consumer * WM;
             for (int block = 0; block < BLOCKS; ++block) {
-                store_tile(smem, &map_d, acc[block], consumer,
-                           tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
+                store_tile(smem, &map_d, acc[block], consumer, row + block * MMA_M, tile.n * BN);
             }
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
@@ -196,18 +197,16 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d<float>(&made->scale_a, p->scale_a, ceil_div(p->k, BK), p->m, 1, BM,
-                                  UNSWIZZLED) ||
-        make_tensor_map_2d<float>(&made->scale_b, p->scale_b, ceil_div(p->n, MMA_N),
-                                  ceil_div(p->k, RUN * BK) * RUN, 1, RUN, UNSWIZZLED) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d<float>(&made->scale_a, p->scale_a, ceil_div(p->k, BK), p->m, 1, BM,
+                                     UNSWIZZLED) ||
+           make_tensor_map_2d<float>(&made->scale_b, p->scale_b, ceil_div(p->n, MMA_N),
+                                     ceil_div(p->k, RUN * BK) * RUN, 1, RUN, UNSWIZZLED) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

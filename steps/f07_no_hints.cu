@@ -21,11 +21,12 @@ constexpr int BN = 256;
 constexpr int BK = 128;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 16;   // rows of tiles in a group of the schedule: a wave is about square
-constexpr int L2_SHARE = 4; // A stays in the L2 if it takes at most 1 / L2_SHARE of it
-constexpr int WM = 64;      // rows of a wgmma
+constexpr int L2_SHARE = 4;        // A stays in the L2 if it takes at most 1 / L2_SHARE of it
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
 constexpr int MMA_N = SCALE_BLOCK;
 constexpr int MMA_K = 32;
+constexpr int GROUP = 16; // rows of tiles in a group of the schedule: a wave is about square
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
@@ -33,7 +34,7 @@ constexpr int BLOCKS = BN / MMA_N; // of columns; each has a scale of its own
 constexpr int RUN = 4;             // scales of B in one load: TMA's least is 16 bytes
 enum { STAGING_BARRIER = 1 };      // named barriers, one per consumer
 static_assert(BK == SCALE_BLOCK, "a row of a k-tile has one scale");
-static_assert(BM == CONSUMERS * WM, "a consumer has the rows of one wgmma");
+static_assert(WM == MMA_M, "a consumer has the rows of one wgmma");
 static_assert(BLOCKS == 2, "one is stored while the other is multiplied");
 static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
               "a row of a tile is one 128-byte row of the swizzle");
@@ -41,7 +42,7 @@ static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
 struct SharedStorage {
     alignas(1024) e4m3 a[STAGES][BM * BK];
     alignas(1024) e4m3 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][MMA_N / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    alignas(1024) bf16 d[CONSUMERS][MMA_N / SWIZZLE_COLUMNS][MMA_M * SWIZZLE_COLUMNS];
     alignas(128) float scales[STAGES][BM + SWIZZLE_BYTES / sizeof(float)]; // A's, then B's
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
@@ -216,21 +217,20 @@ static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
     int l2;
-    if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d<float>(&made->scale_a, p->scale_a, ceil_div(p->k, BK), p->m, 1, BM,
-                                  UNSWIZZLED) ||
-        make_tensor_map_2d<float>(&made->scale_b, p->scale_b, ceil_div(p->n, MMA_N),
-                                  ceil_div(p->k, RUN * BK) * RUN, BLOCKS, RUN, UNSWIZZLED) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas) ||
-        l2_size(&l2))
+    if (l2_size(&l2))
         return 1;
     const int tiles_m = ceil_div(p->m, BM);
     const bool fits = double(p->m) * p->k * sizeof(e4m3) * L2_SHARE <= l2;
     made->order = grouped_order_of(tiles_m, ceil_div(p->n, BN), fits ? tiles_m : GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d<float>(&made->scale_a, p->scale_a, ceil_div(p->k, BK), p->m, 1, BM,
+                                     UNSWIZZLED) ||
+           make_tensor_map_2d<float>(&made->scale_b, p->scale_b, ceil_div(p->n, MMA_N),
+                                     ceil_div(p->k, RUN * BK) * RUN, BLOCKS, RUN, UNSWIZZLED) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

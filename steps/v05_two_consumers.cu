@@ -19,6 +19,8 @@ constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
@@ -49,16 +51,20 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
 }
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
-DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles) {
+DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
+                          int k_tiles) {
     int stage = 0;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         smem.full[stage].wait(smem.full[stage].arrive());
-        const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = consumer * WM + block * MMA_M;
+                const bf16 *a = &smem.a[stage][row * BK];
+                wgmma<MMA_N>(acc[block], matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+            }
         wgmma_commit();
         wgmma_wait<0>(acc);
         smem.empty[stage].arrive(); // the wgmmas have read the stage
@@ -104,12 +110,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
-        for (int stage = 0; stage < STAGES; ++stage)
-            smem.empty[stage].arrive(); // to begin with, every stage is empty
+        for (int i = 0; i < STAGES; ++i)
+            smem.empty[i].arrive(); // to begin with, every stage is empty
 
-        float acc[MMA_N / 2] = {};
+        float acc[BLOCKS][MMA_N / 2] = {};
         multiply_tile(acc, smem, consumer, k / BK);
-        store_tile(d, acc, tile_m * BM + consumer * WM, tile_n * BN, n);
+        const int row = tile_m * BM + consumer * WM;
+        for (int block = 0; block < BLOCKS; ++block)
+            store_tile(d, acc[block], row + block * MMA_M, tile_n * BN, n);
     }
 }
 

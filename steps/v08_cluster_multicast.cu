@@ -6,7 +6,8 @@
 // consumer arrives on the empty barriers of both, and the CTAs wait for each other. We query how
 // many clusters fit: a cluster lives inside one GPC, and not every GPC has an even number of SMs.
 // Expected: 1.5 % slower than v07. There, requests of neighbouring CTAs for the same lines merge on
-// their way to the L2: the same saving without the waits. The next rung grows from v07.
+// their way to the L2: the same saving without the waits. A side branch: v09 grows from v07, and
+// s06 uses multicast at shapes where it wins.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/fragment.cuh"
@@ -25,6 +26,8 @@ constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
 constexpr int GROUP = 8; // rows of cluster tiles in a group of the schedule
@@ -68,17 +71,20 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 }
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
-DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
-                          Ring<STAGES> &ring) {
+DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
+                          int k_tiles, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], ring.phase);
-        const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = consumer * WM + block * MMA_M;
+                const bf16 *a = &smem.a[stage][row * BK];
+                wgmma<MMA_N>(acc[block], matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+            }
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
@@ -129,9 +135,11 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int consumer = warpgroup - 1;
         for (int i = cluster_index(); i < order.tiles; i += cluster_count()) {
             const tile_coordinate tile = ordered_tile(&order, i);
-            float acc[MMA_N / 2] = {};
+            float acc[BLOCKS][MMA_N / 2] = {};
             multiply_tile(acc, smem, consumer, k / BK, ring);
-            store_tile(d, acc, (tile.m * CLUSTER + cta_rank) * BM + consumer * WM, tile.n * BN, n);
+            const int row = (tile.m * CLUSTER + cta_rank) * BM + consumer * WM;
+            for (int block = 0; block < BLOCKS; ++block)
+                store_tile(d, acc[block], row + block * MMA_M, tile.n * BN, n);
         }
     }
     cluster_sync(); // no CTA leaves while its peer may still arrive on its barriers
@@ -147,15 +155,12 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-        max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
-                            sizeof(SharedStorage)))
-        return 1;
     made->order = grouped_order_of(p->m / (BM * CLUSTER), p->n / BN, GROUP);
-    made->clusters = balanced_workers(made->order.tiles, made->clusters);
-    return 0;
+    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_clusters(&made->clusters, made->order.tiles, gemm, dim3(THREADS), dim3(CLUSTER),
+                             sizeof(SharedStorage));
 }
 
 static int launch(const problem *p, void *state) {

@@ -20,6 +20,8 @@ constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
 constexpr int GROUP = 16; // rows of tiles in a group of the schedule
@@ -58,18 +60,21 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 }
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
-DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
-                          Ring<STAGES> &ring) {
+DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
+                          int k_tiles, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], ring.phase);
-        const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
-                         k_tile > 0 || kk > 0); // the first one overwrites
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = consumer * WM + block * MMA_M;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
+                wgmma<MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
+                             k_tile > 0 || kk > 0); // the first one overwrites
+            }
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
@@ -119,9 +124,11 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
             const tile_coordinate tile = ordered_tile(&order, i);
-            float acc[MMA_N / 2];
+            float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, k / BK, ring);
-            store_tile(d, acc, tile.m * BM + consumer * WM, tile.n * BN, n);
+            const int row = tile.m * BM + consumer * WM;
+            for (int block = 0; block < BLOCKS; ++block)
+                store_tile(d, acc[block], row + block * MMA_M, tile.n * BN, n);
         }
     }
 }
@@ -136,13 +143,11 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     made->order = grouped_order_of(p->m / BM, p->n / BN, GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

@@ -4,7 +4,7 @@
 // consecutive tiles form a compact block, whatever the grid and the number of CTAs, and there is no
 // group size to choose. The host computes the order once; the CTAs read it from memory. Expected:
 // 1 % slower than v10. In v10's groups 16 consecutive CTAs need the same rows of B, and their
-// requests merge; along the curve only two do, on average. The next rung grows from v10.
+// requests merge; along the curve only two do, on average. A side branch: v12 grows from v10.
 #include "step.h"
 #include "device/hilbert.h"
 #include "device/launch.cuh"
@@ -22,6 +22,8 @@ constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
@@ -34,7 +36,7 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][MMA_M * SWIZZLE_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -62,18 +64,21 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 }
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
-DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
-                          Ring<STAGES> &ring) {
+DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
+                          int k_tiles, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], ring.phase);
-        const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
-                         k_tile > 0 || kk > 0); // the first one overwrites
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = consumer * WM + block * MMA_M;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
+                wgmma<MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
+                             k_tile > 0 || kk > 0); // the first one overwrites
+            }
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
@@ -81,8 +86,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
-// time; one of its threads then starts the store to D at (row, column). In the fragment a thread
+// A consumer warpgroup: writes a block of accumulators to its staging memory, a piece of columns at
+// a time; one of its threads then starts the store to D at (row, column). In the fragment a thread
 // holds rows lane / 4 and lane / 4 + 8 of its warp's 16, in pairs of columns. See wgmma.cuh.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
@@ -140,9 +145,11 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
             const tile_coordinate tile = order[i];
-            float acc[MMA_N / 2];
+            float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);
-            store_tile(smem, &map_d, acc, consumer, tile.m * BM + consumer * WM, tile.n * BN);
+            const int row = tile.m * BM + consumer * WM;
+            for (int block = 0; block < BLOCKS; ++block)
+                store_tile(smem, &map_d, acc[block], consumer, row + block * MMA_M, tile.n * BN);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
@@ -170,17 +177,15 @@ static tile_coordinate *make_order(int tiles_m, int tiles_n) {
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
     *state = made;
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     const int tiles_m = ceil_div(p->m, BM);
     const int tiles_n = ceil_div(p->n, BN);
     made->tiles = tiles_m * tiles_n;
-    made->ctas = balanced_workers(made->tiles, made->ctas);
     made->order = make_order(tiles_m, tiles_n);
-    return made->order == nullptr;
+    return made->order == nullptr || make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->tiles);
 }
 
 static int launch(const problem *p, void *state) {

@@ -20,6 +20,8 @@ constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
 constexpr int GROUP = 16; // rows of tiles in a group of the schedule
@@ -33,7 +35,7 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][MMA_M * SWIZZLE_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -62,18 +64,21 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 }
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
-DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
-                          Ring<STAGES> &ring) {
+DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
+                          int k_tiles, Ring<STAGES> &ring) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int stage = ring.stage;
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], ring.phase);
-        const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
-                         k_tile > 0 || kk > 0); // the first one overwrites
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = consumer * WM + block * MMA_M;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
+                wgmma<MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
+                             k_tile > 0 || kk > 0); // the first one overwrites
+            }
         wgmma_commit();
         wgmma_wait<0>(acc);
         release_stage(smem, stage); // the wgmmas have read the stage
@@ -81,8 +86,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
-// time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
+// A consumer warpgroup: writes a block of accumulators to its staging memory, a piece of columns at
+// a time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
 // matrices, one below the other, and the two to their right: the first 16 lanes name the rows of
 // the left pair, the others those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
@@ -142,9 +147,11 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < order.tiles; i += gridDim.x) {
             const tile_coordinate tile = ordered_tile(&order, i);
-            float acc[MMA_N / 2];
+            float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);
-            store_tile(smem, &map_d, acc, consumer, tile.m * BM + consumer * WM, tile.n * BN);
+            const int row = tile.m * BM + consumer * WM;
+            for (int block = 0; block < BLOCKS; ++block)
+                store_tile(smem, &map_d, acc[block], consumer, row + block * MMA_M, tile.n * BN);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
@@ -161,14 +168,12 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

@@ -4,7 +4,8 @@
 // own: one multiplies, with a k-tile's wgmmas in flight, while the other stores. A consumer holds a
 // whole tile's accumulators, so the tile shrinks to 128 x 200, a width that fills all SMs in most
 // waves of the larger products. A tile is staged in five pieces, unswizzled. The shorter k, the
-// larger the gain. Expected: no gain at k = 8192, with 9 % more bytes; +5 % at k = 1024.
+// larger the gain. Expected: no gain at k = 8192, with 9 % more bytes; +5 % at k = 1024. A side
+// branch: v16 grows from v14, and s02 uses ping-pong at the short k where it wins.
 #include "step.h"
 #include "device/grouped_order.h"
 #include "device/launch.cuh"
@@ -21,14 +22,15 @@ constexpr int BN = 200;
 constexpr int BK = 64;
 constexpr int STAGES = 5;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 12; // rows of tiles in a group of the schedule
-constexpr int WM = 64;    // rows of a wgmma
+constexpr int WM = BM; // rows of a consumer warpgroup, which has a tile of its own
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
+constexpr int GROUP = 12; // rows of tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM;         // of WM rows: a consumer has them all
 constexpr int STAGING_COLUMNS = BN / 5; // an odd number of chunks: rows begin in different banks
 enum { STAGING_BARRIER = 1 };           // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
@@ -36,7 +38,7 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * STAGING_COLUMNS];
+    alignas(128) bf16 d[CONSUMERS][MMA_M * STAGING_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
     uint64_t turn[CONSUMERS]; // completed when the consumer may multiply
@@ -78,7 +80,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
-                const uint64_t a = matrix_descriptor(&smem.a[stage][block * WM * BK]);
+                const uint64_t a = matrix_descriptor(&smem.a[stage][block * MMA_M * BK]);
                 wgmma<MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
                              k_tile > 0 || kk > 0); // the first one overwrites
             }
@@ -95,8 +97,8 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
     release_stage(smem, ring.before());
 }
 
-// A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
-// time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
+// A consumer warpgroup: writes a block of accumulators to its staging memory, a piece of columns at
+// a time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
 // matrices, one below the other, and the two to their right: the first 16 lanes name the rows of
 // the left pair, the others those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
@@ -168,9 +170,9 @@ __global__ void __launch_bounds__(THREADS, 1)
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, k_tiles, ring);
             ring.skip((CONSUMERS - 1) * k_tiles);
+            const int row = tile.m * BM;
             for (int block = 0; block < BLOCKS; ++block)
-                store_tile(smem, &map_d, acc[block], consumer, tile.m * BM + block * WM,
-                           tile.n * BN);
+                store_tile(smem, &map_d, acc[block], consumer, row + block * MMA_M, tile.n * BN);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
@@ -187,14 +189,12 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, STAGING_COLUMNS, UNSWIZZLED) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, STAGING_COLUMNS, UNSWIZZLED) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

@@ -21,22 +21,23 @@ constexpr int BN = 200;
 constexpr int BK = 64;
 constexpr int STAGES = 3;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 8; // rows of tiles in a group of the schedule
-constexpr int WM = 64;   // rows of a wgmma
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_M = 64;
+constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
-enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
 static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: TMA needs 128 bytes
+    alignas(128) bf16 d[CONSUMERS][MMA_M * BN]; // not swizzled: TMA needs 128 bytes
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -77,7 +78,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
-                const int row = (consumer * BLOCKS + block) * WM;
+                const int row = consumer * WM + block * MMA_M;
                 const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
                 wgmma<MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
                              k_tile > 0 || kk > 0); // the first one overwrites
@@ -146,9 +147,9 @@ __global__ void __launch_bounds__(THREADS, 1)
             const tile_coordinate tile = ordered_tile(&order, i);
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);
+            const int row = tile.m * BM + consumer * WM;
             for (int block = 0; block < BLOCKS; ++block)
-                store_tile(smem, &map_d, acc[block], consumer,
-                           tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
+                store_tile(smem, &map_d, acc[block], consumer, row + block * MMA_M, tile.n * BN);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
@@ -165,14 +166,12 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
-        return 1;
     made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    made->ctas = balanced_workers(made->order.tiles, made->ctas);
-    return 0;
+    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, BN, UNSWIZZLED) ||
+           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+           balanced_ctas(&made->ctas, made->order.tiles);
 }
 
 static int launch(const problem *p, void *state) {

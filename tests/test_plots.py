@@ -46,11 +46,11 @@ LINES = {  # of rungs: what their pictures show that they do
     "v05": "tile_m = blockIdx.x % (m / BM);|tile_n = blockIdx.x / (m / BM);",
     "v07": "mbarrier_init(&smem.empty[stage], CONSUMERS);",
     "v08": "mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);|rows_b = BN / CLUSTER;",
-    "v10": "ordered_tile(&order, i)|i += gridDim.x|= balanced_workers(",
-    "v11": "tile = order[i];|hilbert_order(order, tiles_m, tiles_n);|= balanced_workers(",
+    "v10": "ordered_tile(&order, i)|i += gridDim.x|balanced_ctas(",
+    "v11": "tile = order[i];|hilbert_order(order, tiles_m, tiles_n);|balanced_ctas(",
     "v13": "ordered_tile(&order, i)|backwards = i / gridDim.x % 2;",
-    "v14": "float acc[MMA_N / 2];|MMA_N = BN;|STAGING_COLUMNS = BN / 2;|WM = BM / CONSUMERS;",
-    "v16": "bf16 d[CONSUMERS][WM * BN];|BLOCKS = BM / WM / CONSUMERS;|WM = 64;",
+    "v14": "float acc[BLOCKS][MMA_N / 2];|MMA_N = BN;|STAGING_COLUMNS = BN / 2;|WM = BM / CONSUMERS;",
+    "v16": "bf16 d[CONSUMERS][MMA_M * BN];|BLOCKS = WM / MMA_M;|WM = BM / CONSUMERS;",
 }
 CUBE, SMALL, WIDE = (8192,) * 3, (4096,) * 3, (32768,) * 2
 OLD = {"file": "then/7654321.jsonl", "better": 0.5}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/base.cuh"
+#include "device/tile_schedule.h"
 
 #include <stdio.h>
 
@@ -38,6 +39,15 @@ inline int device_attribute(int *value, cudaDeviceAttr attribute, const char *as
 inline int multiprocessor_count(int *count) {
     return device_attribute(count, cudaDevAttrMultiProcessorCount,
                             "asking for the number of multiprocessors of device");
+}
+
+// Stores in *ctas how many CTAs to launch for `tiles` tiles if an SM holds one: the fewest that
+// finish in the same number of waves as one on every SM.
+inline int balanced_ctas(int *ctas, int tiles) {
+    if (multiprocessor_count(ctas))
+        return 1;
+    *ctas = balanced_workers(tiles, *ctas);
+    return 0;
 }
 
 // Stores the size of the current device's L2 in *bytes.
@@ -150,6 +160,16 @@ int max_active_clusters(int *clusters, Kernel *kernel, dim3 block, dim3 cluster,
     fprintf(stderr, "no cluster of %u CTAs with %zu bytes of shared memory each fits on this GPU\n",
             cluster.x * cluster.y * cluster.z, smem);
     return 1;
+}
+
+// balanced_ctas() for clusters of this shape: at most as many as fit, with a tile each.
+template <typename Kernel>
+int balanced_clusters(int *clusters, int tiles, Kernel *kernel, dim3 block, dim3 cluster,
+                      size_t smem) {
+    if (max_active_clusters(clusters, kernel, block, cluster, smem))
+        return 1;
+    *clusters = balanced_workers(tiles, *clusters);
+    return 0;
 }
 
 // Stores in clusters[i], for each i from 1 to `most`, how many clusters of i CTAs can be resident
