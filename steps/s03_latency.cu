@@ -9,28 +9,14 @@
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/elect.cuh"
-#include "device/grouped_order.h"
 #include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
-#include "device/tile_plan.h"
+#include "device/tile_work.cuh"
 #include "device/wgmma.cuh"
-
-#include <iterator>
 
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
-
-// What a launch computes. All of it is arithmetic: nothing is in device memory.
-struct Work {
-    int m; // of D
-    int n;
-    int k_tiles;
-    grouped_order order; // of tiles
-    bool again_a;        // the next wave reads A's rows again ...
-    bool again_b;        // ... or B's
-};
 
 // The pieces of work of a CTA, one after the other.
 template <typename T>
@@ -90,7 +76,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         const Operand b = {&map_b, work.n, work.again_b};
         if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
             for (; more; more = schedule.next(piece, turns))
-                load(smem, ring, piece, a, b);
+                load_tile(smem, a, b, piece, ring);
         return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (T::CONSUMERS > 1)
@@ -106,28 +92,18 @@ __global__ void __launch_bounds__(T::THREADS, 1)
                 named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
                 turn ^= 1;
             }
-            float acc[T::BLOCKS][T::WN / 2];
-            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            float acc[T::BLOCKS][T::MMA_N / 2];
+            multiply_tile(acc, smem, consumer, piece.k_tiles, ring);
             // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
             // it: then the other consumer has read what it held.
             const bool in_ring = T::TURNS > 1 && piece.k_tiles >= T::STAGES && schedule.is_last();
             for (int block = 0; block < T::BLOCKS; ++block)
-                T::Store::store(in_ring ? &smem.a[0][block * T::WM * T::WN] : smem.d[consumer],
-                                in_ring, STAGING_BARRIER + consumer, &map_d, acc[block],
-                                piece.m * T::BM + T::row(consumer) + block * T::WM,
-                                piece.n * T::BN + T::column(consumer), nullptr, work.m, work.n);
+                store_tile(smem, &map_d, acc[block], consumer, piece, block, in_ring);
             ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
 }
-
-// One of the kernels, and what the host has to know about it.
-struct Kernel {
-    void (*run)(TensorMap, TensorMap, TensorMap, Work);
-    tile_kind kind;
-    size_t smem;
-};
 
 template <typename T>
 constexpr Kernel kernel() {
@@ -188,11 +164,11 @@ struct State {
     const Kernel *kernel;
     TileMaps maps;
     Work work;
-    int ctas; // at most one per SM
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {
-    State *made = new State{};
+    State *made = new State;
     tile_plan plan;
     int l2 = 0;
     *state = made;
@@ -201,17 +177,8 @@ static int prepare(const problem *p, void **state) {
     made->kernel = &KERNELS[plan.kernel];
     made->ctas = plan.workers;
     const tile_kind &kind = made->kernel->kind;
-    const int group = square_group(plan.workers, kind.columns, kind.rows);
-    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
-    made->work = {.m = p->m,
-                  .n = p->n,
-                  .k_tiles = ceil_div(p->k, TILE_K),
-                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
-                  .again_a = !hints || in_group > plan.workers,
-                  .again_b = !hints || 2 * plan.workers > in_group};
+    made->work = work_of(p, plan, tile_square_group(&kind, &plan), fits_l2);
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
     const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();

@@ -11,30 +11,14 @@
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/elect.cuh"
-#include "device/grouped_order.h"
 #include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
-#include "device/tile_plan.h"
+#include "device/tile_work.cuh"
 #include "device/wgmma.cuh"
-
-#include <iterator>
 
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
-
-// What a launch computes. All of it is arithmetic: nothing is in device memory.
-struct Work {
-    int m; // of D
-    int n;
-    int k_tiles;
-    divisor parts;       // of a tile along k, one for each CTA of the tile's cluster
-    grouped_order order; // of tiles
-    bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
-    bool again_b;        // ... or the other operand's
-    bf16 *d;             // D, if tiles are in parts
-};
 
 // The pieces of work of a CTA, one after the other.
 template <typename T>
@@ -65,15 +49,15 @@ struct Schedule {
 
 // A consumer of a CTA whose cluster has all parts of a tile: adds its share of the rows.
 template <typename T>
-DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::WN / 2], const Piece &piece,
-                   int consumer, const Work &work) {
+DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::MMA_N / 2],
+                   const Piece &piece, int consumer, const Work &work) {
     using Sums = ClusterSums<T::ROWS_D, T::COLUMNS_D, T::PITCH, T::SWAP, T::CTAS>;
     constexpr int THREADS = T::CONSUMERS * WARPGROUP_THREADS;
     float *sums = reinterpret_cast<float *>(smem.a);
     named_barrier_sync(RING_BARRIER, THREADS); // no wgmma still reads the ring
 #pragma unroll
     for (int block = 0; block < T::BLOCKS; ++block)
-        Sums::write(sums, acc[block], T::row(consumer) + block * T::WM, T::column(consumer));
+        Sums::write(sums, acc[block], T::row(consumer) + block * T::MMA_M, T::column(consumer));
     cluster_sync(); // the sums of all CTAs are there
     Sums::add(
         work.d, work.m, work.n, sums, work.parts.value, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
@@ -117,7 +101,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
         if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
             for (; more; more = schedule.next(piece, turns))
-                load(smem, ring, piece, a, b);
+                load_tile(smem, a, b, piece, ring);
         return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (T::CONSUMERS > 1)
@@ -133,8 +117,8 @@ __global__ void __launch_bounds__(T::THREADS, 1)
                 named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
                 turn ^= 1;
             }
-            float acc[T::BLOCKS][T::WN / 2];
-            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            float acc[T::BLOCKS][T::MMA_N / 2];
+            multiply_tile(acc, smem, consumer, piece.k_tiles, ring);
             if constexpr (T::GATHERS)
                 if (work.parts.value > 1) {
                     gather(smem, acc, piece, consumer, work);
@@ -144,10 +128,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
             // it: then the other consumer has read what it held.
             const bool in_ring = T::TURNS > 1 && piece.k_tiles >= T::STAGES && schedule.is_last();
             for (int block = 0; block < T::BLOCKS; ++block)
-                T::Store::store(in_ring ? &smem.a[0][block * T::WM * T::WN] : smem.d[consumer],
-                                in_ring, STAGING_BARRIER + consumer, &map_d, acc[block],
-                                piece.m * T::BM + T::row(consumer) + block * T::WM,
-                                piece.n * T::BN + T::column(consumer), nullptr, work.m, work.n);
+                store_tile(smem, &map_d, acc[block], consumer, piece, block, in_ring);
             ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
@@ -155,13 +136,6 @@ __global__ void __launch_bounds__(T::THREADS, 1)
             cluster_sync_relaxed(); // no CTA leaves while another one may still read its sums
     }
 }
-
-// One of the kernels, and what the host has to know about it.
-struct Kernel {
-    void (*run)(TensorMap, TensorMap, TensorMap, Work);
-    tile_kind kind;
-    size_t smem;
-};
 
 template <typename T>
 constexpr Kernel kernel() {
@@ -216,13 +190,13 @@ struct State {
     const Kernel *kernel;
     TileMaps maps;
     Work work;
-    int ctas;    // at most one per SM
+    int ctas;    // at most one per SM: the fewest that finish in the same number of waves
     int cluster; // CTAs of a cluster
     bool late;   // it waits until the launch before has ended
 };
 
 static int prepare(const problem *p, void **state) {
-    State *made = new State{};
+    State *made = new State;
     tile_plan plan;
     int l2 = 0, sms = 0;
     *state = made;
@@ -232,19 +206,8 @@ static int prepare(const problem *p, void **state) {
     made->cluster = plan.parts;
     made->ctas = plan.workers * made->cluster;
     const tile_kind &kind = made->kernel->kind;
-    const int group = square_group(plan.workers, kind.columns, kind.rows);
-    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
-    made->work = {.m = p->m,
-                  .n = p->n,
-                  .k_tiles = ceil_div(p->k, TILE_K),
-                  .parts = divisor_of(plan.parts),
-                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
-                  .again_a = !hints || in_group > plan.workers,
-                  .again_b = !hints || 2 * plan.workers > in_group,
-                  .d = plan.parts > 1 ? static_cast<bf16 *>(p->d) : nullptr};
+    made->work = work_of(p, plan, tile_square_group(&kind, &plan), fits_l2);
     const bool idles = made->ctas < sms * 7 / 8; // many SMs
     made->late = !fits_l2 && idles;
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the

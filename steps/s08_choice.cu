@@ -10,37 +10,24 @@
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/elect.cuh"
-#include "device/grouped_order.h"
 #include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
 #include "device/tile_model.h"
 #include "device/tile_table.cuh"
+#include "device/tile_work.cuh"
 #include "device/wgmma.cuh"
 
 #include <array>
 
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
 constexpr int ROW_MULTIPLE = 8; // bf16 in 16 bytes: TMA takes rows of such a multiple
 constexpr int PAD_WARPS = 8;    // a row each
 constexpr int PAD_LOADS = 8;    // of a lane at a time
 constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
 constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
 constexpr double LONG_PRODUCT = 50e3; // cycles, found in trials on an H100: see prepare()
-
-// What a launch computes. All of it is arithmetic: nothing is in device memory.
-struct Work {
-    int m; // of D
-    int n;
-    int k_tiles;
-    divisor parts;       // of a tile along k, one for each CTA that has the tile
-    grouped_order order; // of tiles, or of clusters' blocks of them
-    bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
-    bool again_b;        // ... or the other operand's
-    bf16 *d;             // D where threads store it, nullptr where TMA does
-};
 
 // The pieces of work of a CTA, one after the other.
 template <typename T>
@@ -132,7 +119,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
         if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
             for (; more; more = schedule.next(piece, turns))
-                load(smem, ring, piece, a, b);
+                load_tile(smem, a, b, piece, ring);
         return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (T::CONSUMERS > 1)
@@ -148,22 +135,19 @@ __global__ void __launch_bounds__(T::THREADS, 1)
                 named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
                 turn ^= 1;
             }
-            float acc[T::BLOCKS][T::WN / 2];
-            multiply(acc, smem, ring, piece.k_tiles, consumer);
+            float acc[T::BLOCKS][T::MMA_N / 2];
+            multiply_tile(acc, smem, consumer, piece.k_tiles, ring);
             if constexpr (T::GATHERS)
                 if (work.parts.value > 1) {
-                    gather(smem, acc, piece, consumer, RING_BARRIER, work.parts.value, work.d,
-                           work.m, work.n);
+                    gather(smem, acc, piece, consumer, work.parts.value, work.d, work.m, work.n);
                     break;
                 }
             // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
             // it: then the other consumer has read what it held.
             const bool in_ring = T::TURNS > 1 && piece.k_tiles >= T::STAGES && schedule.is_last();
             for (int block = 0; block < T::BLOCKS; ++block)
-                T::Store::store(in_ring ? &smem.a[0][block * T::WM * T::WN] : smem.d[consumer],
-                                in_ring, STAGING_BARRIER + consumer, &map_d, acc[block],
-                                piece.m * T::BM + T::row(consumer) + block * T::WM,
-                                piece.n * T::BN + T::column(consumer), work.d, work.m, work.n);
+                store_tile(smem, &map_d, acc[block], consumer, piece, block, in_ring, work.d,
+                           work.m, work.n);
             ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
@@ -172,13 +156,6 @@ __global__ void __launch_bounds__(T::THREADS, 1)
             cluster_sync_relaxed();
     }
 }
-
-// One of the kernels, and what the host has to know about it.
-struct Kernel {
-    void (*run)(TensorMap, TensorMap, TensorMap, Work);
-    tile_kind kind;
-    size_t smem;
-};
 
 template <typename T>
 constexpr Kernel kernel() {
@@ -246,7 +223,7 @@ struct State {
     const Kernel *kernel;
     TileMaps maps;
     Work work;
-    int ctas;     // at most one per SM
+    int ctas;     // at most one per SM: the fewest that finish in the same number of waves
     int cluster;  // CTAs of a cluster
     bool late;    // it waits until the launch before has ended
     bf16 *padded; // A's rows and B's, with a pitch that TMA takes; nullptr if theirs is one
@@ -264,20 +241,10 @@ static int prepare(const problem *p, void **state) {
     const tile_kind &kind = made->kernel->kind;
     made->cluster = tile_ctas(&kind) * plan.parts;
     made->ctas = plan.workers * made->cluster;
-    const int group = tile_group(&kind, &plan);
-    const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
-    // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
-    made->work = {.m = p->m,
-                  .n = p->n,
-                  .k_tiles = ceil_div(p->k, TILE_K),
-                  .parts = divisor_of(plan.parts),
-                  .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
-                  .again_a = !hints || in_group > plan.workers,
-                  .again_b = !hints || 2 * plan.workers > in_group,
-                  .d = plan.parts > 1 || p->n % ROW_MULTIPLE > 0 ? static_cast<bf16 *>(p->d)
-                                                                 : nullptr};
+    made->work = work_of(p, plan, tile_group(&kind, &plan), fits_l2);
+    if (p->n % ROW_MULTIPLE > 0)
+        made->work.d = static_cast<bf16 *>(p->d);
     made->pitch = p->k % ROW_MULTIPLE > 0 ? made->work.k_tiles * TILE_K : p->k;
     if (made->pitch > p->k && allocate_array(&made->padded, (size_t(p->m) + p->n) * made->pitch))
         return 1;

@@ -10,6 +10,8 @@
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 
+enum { STAGING_BARRIER = 1, RING_BARRIER = 3 }; // named barriers: one per consumer; of all
+
 // A piece of work: a CTA's tile, and which of its k-tiles.
 struct Piece {
     int m; // the tile: rows m * BM and up ...
@@ -73,8 +75,8 @@ DEVICE void load_operand(bf16 *tile, const Operand &operand, int k, int row, int
 
 // The producer, one thread: loads a piece's operands into the ring, up to STAGES k-tiles ahead.
 template <typename T>
-DEVICE void load(Storage<T> &smem, Ring<T::STAGES> &ring, const Piece &piece, const Operand &a,
-                 const Operand &b) {
+DEVICE void load_tile(Storage<T> &smem, const Operand &a, const Operand &b, const Piece &piece,
+                      Ring<T::STAGES> &ring) {
     const Place<T> place;
     const int row_mask = ((1 << T::BESIDE) - 1) << (place.first + place.above * T::BESIDE);
     const int column_mask = ((1 << T::CTAS) - 1) / ((1 << T::BESIDE) - 1)
@@ -123,8 +125,8 @@ DEVICE void release_stage(Storage<T> &smem, int stage, int loader) {
 // A consumer warpgroup: multiplies `k_tiles` k-tiles of the ring into its share of the tile. Where
 // the ring can spare a stage, a k-tile's wgmmas are still in flight when the next one's start.
 template <typename T>
-DEVICE void multiply(float (&acc)[T::BLOCKS][T::WN / 2], Storage<T> &smem, Ring<T::STAGES> &ring,
-                     int k_tiles, int consumer) {
+DEVICE void multiply_tile(float (&acc)[T::BLOCKS][T::MMA_N / 2], Storage<T> &smem, int consumer,
+                          int k_tiles, Ring<T::STAGES> &ring) {
     const int loader = T::CTAS > 1 ? loader_of_thread<T>() : -1;
     int previous = 0; // the previous k-tile's stage
 #pragma unroll 1
@@ -133,12 +135,12 @@ DEVICE void multiply(float (&acc)[T::BLOCKS][T::WN / 2], Storage<T> &smem, Ring<
         mbarrier_wait(&smem.full[ring.stage], ring.phase);
         const uint64_t b = matrix_descriptor(&smem.b[ring.stage][T::column(consumer) * T::BK]);
         wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
-        for (int kk = 0; kk < T::BK; kk += 16)
+        for (int kk = 0; kk < T::BK; kk += T::MMA_K)
             for (int block = 0; block < T::BLOCKS; ++block) {
-                const int row = T::row(consumer) + block * T::WM;
+                const int row = T::row(consumer) + block * T::MMA_M;
                 const uint64_t a = matrix_descriptor(&smem.a[ring.stage][row * T::BK]);
-                wgmma<T::WN>(acc[block], advance_k(a, kk), advance_k(b, kk),
-                             i > 0 || kk > 0); // the first one overwrites
+                wgmma<T::MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
+                                i > 0 || kk > 0); // the first one overwrites
             }
         wgmma_commit();
         wgmma_wait<T::IN_FLIGHT>(acc); // earlier k-tiles have been read
@@ -155,18 +157,31 @@ DEVICE void multiply(float (&acc)[T::BLOCKS][T::WN / 2], Storage<T> &smem, Ring<
         release_stage(smem, previous, loader);
 }
 
-// A consumer of a CTA whose cluster has all `parts` parts of a tile: adds them, and stores its
-// CTA's share of the rows of D, of m x n. `barrier` is a named barrier of all consumers.
+// A consumer warpgroup: stores a block of its share of a piece's tile, by TMA or, if `d` is not
+// null, by ordinary stores to d, an m x n matrix. `in_ring`: no thread uses the ring any more, so
+// the block is staged there at once.
 template <typename T>
-DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::WN / 2], const Piece &piece,
-                   int consumer, int barrier, int parts, bf16 *d, int m, int n) {
+DEVICE void store_tile(Storage<T> &smem, const TensorMap *map_d, const float (&acc)[T::MMA_N / 2],
+                       int consumer, const Piece &piece, int block, bool in_ring = false,
+                       bf16 *d = nullptr, int m = 0, int n = 0) {
+    T::Store::store(in_ring ? &smem.a[0][block * T::MMA_M * T::MMA_N] : smem.d[consumer], in_ring,
+                    STAGING_BARRIER + consumer, map_d, acc,
+                    piece.m * T::BM + T::row(consumer) + block * T::MMA_M,
+                    piece.n * T::BN + T::column(consumer), d, m, n);
+}
+
+// A consumer of a CTA whose cluster has all `parts` parts of a tile: adds them, and stores its
+// CTA's share of the rows of D, of m x n.
+template <typename T>
+DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::MMA_N / 2],
+                   const Piece &piece, int consumer, int parts, bf16 *d, int m, int n) {
     using Sums = ClusterSums<T::ROWS_D, T::COLUMNS_D, T::PITCH, T::SWAP, T::CTAS>;
     constexpr int THREADS = T::CONSUMERS * WARPGROUP_THREADS;
     float *sums = reinterpret_cast<float *>(smem.a);
-    named_barrier_sync(barrier, THREADS); // no wgmma still reads the ring
+    named_barrier_sync(RING_BARRIER, THREADS); // no wgmma still reads the ring
 #pragma unroll
     for (int block = 0; block < T::BLOCKS; ++block)
-        Sums::write(sums, acc[block], T::row(consumer) + block * T::WM, T::column(consumer));
+        Sums::write(sums, acc[block], T::row(consumer) + block * T::MMA_M, T::column(consumer));
     cluster_sync(); // the sums of all CTAs are there
     Sums::add(d, m, n, sums, parts, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
               (T::SWAP ? piece.m : piece.n) * T::COLUMNS_D, threadIdx.x - WARPGROUP_THREADS,

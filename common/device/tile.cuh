@@ -23,11 +23,12 @@ struct Tile {
     static constexpr int CONSUMERS = SHARING == ALONE ? 1 : 2;
     static constexpr int TURNS = SHARING == PING_PONG ? 2 : 1; // tiles that a CTA works on
     static constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
-    static constexpr int WM = 64; // rows of a wgmma
-    static constexpr int WN = SHARING == BY_COLUMNS ? BN / 2 : BN;
-    static constexpr int BLOCKS =
-        BM / WM / (SHARING == BY_ROWS ? 2 : 1); // of a consumer, of WM rows
-    using Store = TileStore<WN, SWAP>;
+    static constexpr int WM = SHARING == BY_ROWS ? BM / 2 : BM; // rows of a consumer warpgroup
+    static constexpr int MMA_M = 64;
+    static constexpr int BLOCKS = WM / MMA_M; // of a consumer's rows, MMA_M each
+    static constexpr int MMA_N = SHARING == BY_COLUMNS ? BN / 2 : BN; // its columns
+    static constexpr int MMA_K = 16;
+    using Store = TileStore<MMA_N, SWAP>;
     // The ring has what the staging memory leaves of 225 KB; 2 KB are for barriers and alignment.
     static constexpr int ROOM =
         (225 * 1024 - CONSUMERS * Store::ELEMENTS * int(sizeof(bf16))) / ((BM + BN) * BK * 2);
@@ -54,14 +55,14 @@ struct Tile {
                                        .box_columns = Store::BOX_COLUMNS};
     static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
     static_assert(STAGES >= 3, "the tile leaves no room for a ring");
-    static_assert(BLOCKS >= 1 && BLOCKS * WN / 2 <= (SHARING == ALONE ? 176 : 200),
+    static_assert(BLOCKS >= 1 && BLOCKS * MMA_N / 2 <= (SHARING == ALONE ? 176 : 200),
                   "the accumulators spill");
     static_assert(BM % (8 * BESIDE) == 0 && (ABOVE == 1 || BN % (8 * ABOVE) == 0),
                   "a box is whole periods of the swizzle");
 
     // Where a consumer's share of the tile begins.
-    static DEVICE int row(int consumer) { return SHARING == BY_ROWS ? consumer * BLOCKS * WM : 0; }
-    static DEVICE int column(int consumer) { return SHARING == BY_COLUMNS ? consumer * WN : 0; }
+    static DEVICE int row(int consumer) { return SHARING == BY_ROWS ? consumer * WM : 0; }
+    static DEVICE int column(int consumer) { return SHARING == BY_COLUMNS ? consumer * MMA_N : 0; }
 };
 
 template <typename T>

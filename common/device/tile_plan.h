@@ -3,8 +3,8 @@
 #ifndef GEMM_LADDER_TILE_PLAN_H
 #define GEMM_LADDER_TILE_PLAN_H
 
+#include "device/grouped_order.h"
 #include "device/tile_kind.h"
-#include "device/tile_schedule.h"
 
 #include <math.h>
 
@@ -61,6 +61,11 @@ static inline tile_plan tile_plan_of(const tile_kind *kind, const problem *p, bo
         plan.workers = balanced_workers(tiles, most);
     }
     return plan;
+}
+
+/* Rows of tiles in a group, so that the tiles of a wave form about a square. */
+static inline int tile_square_group(const tile_kind *kind, const tile_plan *plan) {
+    return square_group(plan->workers, kind->columns * kind->beside, kind->rows * kind->above);
 }
 
 /* The cycles of a plan: waves of tiles, each as long as its multiplications or its loads, and its
