@@ -2,10 +2,10 @@
 """Records what ptxas said of every rung's kernel: registers, static shared memory, stack and
 spills.
 
-    make rungs && python3 -m bench.resources
+    make rungs variants && python3 -m bench.resources
 
 reads the logs of the build (build/steps/*.ptxas.log) and writes bench/results/nvcc-<its
-release>.jsonl in place of what is there. The book shows it.
+release>.jsonl in place of what is there. The book shows it; pages, the variants' too.
 
 Exit status: 0 written, 2 something is missing.
 """
@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from bench import run, rungs
-from bench.results import RESULTS, ROOT, write_whole
+from bench.results import RESULTS, ROOT, is_variant, write_whole
 from bench.run import UsageError
 
 KERNEL = re.compile(
@@ -33,9 +33,23 @@ KERNEL = re.compile(
 )
 
 
+CODE = re.compile(r"\((C75\d\d)\)")  # wgmmas serialised, setmaxnreg ignored
+
+
+def recorded():
+    """The names of what is recorded: all rungs, and variants without setmaxnreg."""
+    patches = (ROOT / "bench" / "variants").glob("*-no-setmaxnreg.patch")
+    return [*rungs.find(), *sorted(path.stem for path in patches)]
+
+
+def folder(name):
+    """Where the build has a program."""
+    return "variants/steps" if is_variant(name) else "steps"
+
+
 def newest():
     """What the newest release said: {"cuda", "date"}, empty if none, and {name: [kernel, ...]}."""
-    rows, zeros = [], dict.fromkeys(KERNEL.groupindex, 0)
+    rows, zeros = [], {**dict.fromkeys(KERNEL.groupindex, 0), "codes": []}
     for path in sorted(RESULTS.glob("nvcc-*.jsonl"))[-1:]:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     found = {row["step"]: [{**zeros, **kernel} for kernel in row["kernels"]] for row in rows}
@@ -46,6 +60,7 @@ def kernels(log):
     """One record per kernel and GPU of a ptxas log whose names are demangled."""
     return [
         {key: value if key in ("name", "arch") else int(value) for key, value in found.items()}
+        | {"codes": sorted({*CODE.findall(log)})}
         for found in (match.groupdict("0") for match in KERNEL.finditer(log))
     ]
 
@@ -59,11 +74,11 @@ def output_of(*command, text=None):
     return done.stdout
 
 
-def kernels_of(rung, build):
-    """What ptxas said of a rung's kernels."""
-    log = build / "steps" / f"{rung.name}.ptxas.log"
+def kernels_of(name, build):
+    """What ptxas said of a program's kernels."""
+    log = build / folder(name) / f"{name}.ptxas.log"
     if not log.exists():
-        raise UsageError(f"{log} is not there: run 'make rungs' first")
+        raise UsageError(f"{log} is not there: run 'make rungs variants' first")
     found = kernels(output_of("c++filt", "--no-params", text=log.read_text(encoding="utf-8")))
     if not found:
         raise UsageError(f"{log} names no kernel")
@@ -83,10 +98,10 @@ def resources_main(arguments):
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build")
     options = parser.parse_args(arguments)
     rows, cuda = [], nvcc_version()
-    for rung in rungs.find().values():
-        found = kernels_of(rung, options.build)  # what is not there is 0
+    for name in recorded():
+        found = kernels_of(name, options.build)  # what is not there is 0, or none
         found = [{key: value for key, value in one.items() if value} for one in found]
-        rows.append({"step": rung.name, "kernels": found})
+        rows.append({"step": name, "kernels": found})
     rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     path = RESULTS / f"nvcc-{cuda}.jsonl"
     lines = (json.dumps(row, separators=(",", ":")) + "\n" for row in rows)

@@ -15,6 +15,11 @@ $(VARIANTS:%=%.o): $(BUILD)/variants/steps/%.o: bench/variants/%.patch $$(VARIAN
 	$(call nvcc,$<,$(call \
 	    compile_rung,$(VARIANT_TREE)/steps/$(notdir $(VARIANT_RUNG)),-I$(VARIANT_TREE)/common))
 
+# These show what ptxas makes of a rung without setmaxnreg, so spills and serialised wgmmas are allowed.
+WITHOUT := $(BUILD)/variants/steps/%-no-setmaxnreg.o
+$(WITHOUT): PTXAS := -Xptxas -v
+$(WITHOUT): REFUSED := ptxas fatal
+
 # A rung's kernel in parts, as the kernels of one step.
 ENERGY := $(BUILD)/energy/parts
 $(ENERGY).o: bench/energy/parts.cu $(BUILD)/flags

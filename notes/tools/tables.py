@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from textwrap import dedent
 
-from bench import results, rungs, shapes
+from bench import resources, results, rungs, shapes
 from bench.energy import budget
 from bench.record import RUNS
 from bench.results import CONTENDERS, EARLY, HOME, NAME, is_rival, short_name, slug
@@ -332,6 +332,17 @@ def variants(library, *names):
     return markdown([*columns, ["against its rung", *cells]])
 
 
+def registers(library, *names):
+    """What ptxas says of these rungs and variants, of one kernel each."""
+    record, kernels = resources.newest()
+    found = [(kernels.get(name) or nothing(name))[0] for name in names]
+    heads = {"registers": "registers", "spill_store_bytes": "spill stores, bytes"}
+    heads |= {"spill_load_bytes": "spill loads, bytes"}
+    columns = [[head, *(str(one[key]) for one in found)] for key, head in heads.items()]
+    codes = [f"ptxas {record['cuda']} warns", *(", ".join(one["codes"]) or DASH for one in found)]
+    return markdown([["program", *map(called, names)], *columns, codes], 1)
+
+
 def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
     at, table, said = (CUBE, (4096,) * 3), [], []
@@ -547,7 +558,7 @@ BLOCKS = {"results": results_table, "shapes": at_shapes}  # by the first word of
 BLOCKS |= {
     one.__name__: one
     for one in (
-        *(picture, variants, rivals, sizes, calls, fp8, sweep),
+        *(picture, variants, registers, rivals, sizes, calls, fp8, sweep),
         *(hazard, planted, agreement, energy, sources),
     )
 }
