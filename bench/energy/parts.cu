@@ -111,7 +111,7 @@ DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, in
 #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
             const bool add = accumulate || kk > 0;
-            const bf16 *rows = &smem.a[stage][(consumer * BLOCKS + block) * WM * BK];
+            const bf16 *rows = &smem.a[stage][(consumer * WM + block * MMA_M) * BK];
             if constexpr (MULTIPLY == A_IN_REGISTERS)
                 wgmma_a_registers(acc[block], fragments[kk / MMA_K % FRAGMENTS],
                                   advance_k(matrix_descriptor(b), kk), add);
@@ -143,7 +143,7 @@ DEVICE void consume(SharedStorage &smem, int consumer, const Work &work) {
             mbarrier_wait(&smem.full[stage], 0);
     if constexpr (MULTIPLY == A_IN_REGISTERS)
         for (int i = 0; i < FRAGMENTS; ++i)
-            fragments[i] = load_fragment_a(&smem.a[0][consumer * BLOCKS * WM * BK], i * MMA_K);
+            fragments[i] = load_fragment_a(&smem.a[0][consumer * WM * BK], i * MMA_K);
     for (int i = blockIdx.x; i < work.order.tiles; i += gridDim.x) {
         float acc[BLOCKS][BN / 2];
         for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {
