@@ -10,7 +10,7 @@ import re
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
-from textwrap import dedent
+from textwrap import dedent, wrap
 
 from bench import results, rungs, shapes
 from bench.energy import budget
@@ -273,10 +273,40 @@ def ratio_columns(runs, *own):
 def results_table(library, *, steps=rungs.STEPS):
     """The v track at 8192 cubed: rates, and ratios on each GPU."""
     runs = library.headline()
+    names = [name for name in runs[CUBE, HOME].names if name <= results.LAST]
     columns = [("TFLOPS", [runs[CUBE, HOME]], "tflops", "±")]
     columns += [(head, [runs[CUBE, gpu]], how, "±") for head, gpu, how in ratio_columns(runs)]
-    columns = programs(["step", "idea"], runs, runs[CUBE, HOME].names, columns, steps)
-    return [*markdown(columns), "", caption(runs)]
+    columns = programs(["step", "idea"], runs, names, columns, steps)
+    mark_path(columns, names, rungs.find(steps))
+    words = "Bold: the learner's path; a side branch loses in this record."
+    return [*markdown(columns), "", caption(runs, words)]
+
+
+def mark_path(columns, names, known):
+    """Makes the names of the learner's path bold, and adds to the other ideas what they are."""
+    for row, rung in enumerate(map(known.get, names), 1):
+        if rung and rung.aside:
+            there = rung.leads_to
+            link = f"[{there}](steps/{known[there].path.name})" if there in known else there
+            columns[1][row] += f" ({rung.aside.replace(there, link) if there else rung.aside})"
+        elif rung:
+            columns[0][row] = f"**{columns[0][row]}**"
+
+
+def rung_lists(_library):
+    """Links to the pages of all rungs, track by track; those that the path leaves out are apart."""
+    found = nested(
+        (rungs.TRACKS[name[0]], rung.aside.partition(",")[0], f"[{name}](rungs/{name}.md)")
+        for name, rung in rungs.find().items()
+    )
+    return [
+        line
+        for track, lists in found.items()
+        for aside, links in lists.items()
+        for line in wrap(
+            f"- {track}{', ' * bool(aside)}{aside}: {', '.join(links)}", 100, subsequent_indent="  "
+        )
+    ]
 
 
 def picture(library):
@@ -543,7 +573,11 @@ def energy(library, what, rung):
     return markdown([*zip(*rows)])
 
 
-BLOCKS = {"results": results_table, "shapes": at_shapes}  # by the first word of their markers
+BLOCKS = {
+    "results": results_table,
+    "rungs": rung_lists,
+    "shapes": at_shapes,
+}  # by the first word of their markers
 BLOCKS |= {
     one.__name__: one
     for one in (
