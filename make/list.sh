@@ -1,6 +1,6 @@
 #!/bin/sh
-# make list: the rungs and their ideas. The idea is the string after the rung's own name in its step
-# record. A rung that the learner's path leaves out says so in its second line.
+# make list: the rungs and their ideas, the string after a rung's own name in its step record. A rung
+# that the learner's path leaves out says so in its second line.
 #     list.sh SOURCE...
 for source; do
     rung=${source##*/} rung=${rung%%[_.]*}

@@ -10,7 +10,7 @@ import re
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
-from textwrap import dedent, wrap
+from textwrap import dedent
 
 from bench import results, rungs, shapes
 from bench.energy import budget
@@ -293,20 +293,13 @@ def mark_path(columns, names, known):
             columns[0][row] = f"**{columns[0][row]}**"
 
 
-def rung_lists(_library):
+def lists(_library):
     """Links to the pages of all rungs, track by track; those that the path leaves out are apart."""
-    found = nested(
-        (rungs.TRACKS[name[0]], rung.aside.partition(",")[0], f"[{name}](rungs/{name}.md)")
-        for name, rung in rungs.find().items()
-    )
-    return [
-        line
-        for track, lists in found.items()
-        for aside, links in lists.items()
-        for line in wrap(
-            f"- {track}{', ' * bool(aside)}{aside}: {', '.join(links)}", 100, subsequent_indent="  "
-        )
-    ]
+    found = {}
+    for name, rung in rungs.find().items():
+        words = ", ".join(filter(None, (rungs.TRACKS[name[0]], rung.aside.partition(",")[0])))
+        found.setdefault(words, []).append(f"[{name}](rungs/{name}.md)")
+    return [f"- {words}: {', '.join(links)}" for words, links in found.items()]
 
 
 def picture(library):
@@ -573,15 +566,11 @@ def energy(library, what, rung):
     return markdown([*zip(*rows)])
 
 
-BLOCKS = {
-    "results": results_table,
-    "rungs": rung_lists,
-    "shapes": at_shapes,
-}  # by the first word of their markers
+BLOCKS = {"results": results_table, "shapes": at_shapes}  # by the first word of their markers
 BLOCKS |= {
     one.__name__: one
     for one in (
-        *(picture, variants, rivals, sizes, calls, fp8, sweep),
+        *(picture, lists, variants, rivals, sizes, calls, fp8, sweep),
         *(hazard, planted, agreement, energy, sources),
     )
 }
