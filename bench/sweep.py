@@ -3,7 +3,7 @@
 each.
 
     python3 -m bench.sweep --sizes aligned:1,few
-    python3 -m bench.sweep --sizes any:2:15 --steps v18
+    python3 -m bench.sweep --sizes any:2:15 --steps s08
 
 A family of shapes (aligned, any, rows, odd) is drawn from the seed after it: 60 of them, unless a
 number follows (bench/shapes.py). One process of the rung's program measures all shapes in bursts,
@@ -94,7 +94,7 @@ def sweep_main(arguments):
     if options.sizes is None or options.track != "v":
         raise UsageError("name the shapes of the v track: --sizes aligned:1,any:1")
     options.sizes = options.sizes.lower().replace(" ", "")
-    options.steps = options.steps or [name for name in rungs.today() if name[0] == "v"][-1]
+    options.steps = options.steps or [name for name in rungs.today() if name[0] == "s"][-1]
     tasks = ladder.make_tasks(options, ("burst",))
     if any(len(task.programs) != 1 for task in tasks):
         raise UsageError("--steps: a sweep is of one rung")

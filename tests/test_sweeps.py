@@ -54,8 +54,8 @@ def test_families(family):
 
 def house(folder, **told):
     """A fake rung that a sweep runs."""
-    usual = ["--rounds", 3, "--sizes", "any:1:5", "--steps", 18]
-    return House(folder, sweep_main, usual, v18=told)
+    usual = ["--rounds", 3, "--sizes", "any:1:5", "--steps", "s08"]
+    return House(folder, sweep_main, usual, s08=told)
 
 
 DRAWN = shapes.of_word("any:1:5", "v")
@@ -77,22 +77,22 @@ def test_sweep(tmp_path, told, processes, failed, refused):
     said = made.run(status=1 if failed else 0)
     points = {one.shape: one for one in made.runs()}
     assert {*points} == {*DRAWN}
-    whys = {shape: one.failed["v18"] for shape, one in points.items() if one.failed}
+    whys = {shape: one.failed["s08"] for shape, one in points.items() if one.failed}
     assert whys == dict.fromkeys(failed, "exit status 1: WRONG      exact: 1 of 4 differ")
-    assert {at: one.refused["v18"] for at, one in points.items() if one.refused} == refused
+    assert {at: one.refused["s08"] for at, one in points.items() if one.refused} == refused
     assert made.calls().count("runs") == processes
-    assert {len(one.seconds("v18")) for one in points.values() if one.measured} == {3}
+    assert {len(one.seconds("s08")) for one in points.values() if one.measured} == {3}
     holds(said, "geometric mean 1.250, lowest 1.250", "kernel of number 3")
 
 
 def test_endings(tmp_path):
     """A machine that cannot run it, bad usage, and a plan; a Ctrl-C keeps the points that are finished."""
-    made = house(tmp_path, each={"exit": 77, "err": "v18: needs Hopper\n"})
-    assert made.run(status=77).endswith("v18: needs Hopper\n")
-    for words in ("--sizes 8192x4", "--track t", "--steps v18,v16", "--sizes any:1:0"):
+    made = house(tmp_path, each={"exit": 77, "err": "s08: needs Hopper\n"})
+    assert made.run(status=77).endswith("s08: needs Hopper\n")
+    for words in ("--sizes 8192x4", "--track t", "--steps s08,s07", "--sizes any:1:0"):
         made.run(*words.split(), status=2)
     first, *others = made.run("--dry-run").splitlines()
-    holds(first, "v18 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
+    holds(first, "s08 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
     assert len(others) == 5
     made = house(tmp_path / "stopped", acts={"2": {"signal": signal.SIGINT, "sleep": 30}})
     holds(made.run(status=130), "2 shapes, of cuBLASLt's best", "INTERRUPTED")
