@@ -18,8 +18,9 @@ import pytest
 from tools import ROOT, made_runs
 from tools.made_runs import H100, H200, V, run, run_of_parts
 
-from bench import results, rungs, shapes
+from bench import results, shapes
 from bench import trace as traces
+from bench.rungs import today
 
 PLOTS = ROOT / "plots"
 WIDTH, SHOWN_WIDTH = 1440, 900  # pixels of a PNG, and of a picture on GitHub
@@ -61,10 +62,10 @@ T = [f"t{number:02}" for number in range(2, 9)]
 
 def reading(uses, *values):
     """A parameter with marks that say which rungs and probes its test uses."""
-    own = [name for name in uses.split() if len(name) == 3]
-    reads = [*READS, *(f"steps/{name}_*" for name in own)]
-    probes = (f"probes/{name}" for name in uses.split() if name not in own)
-    marks = [pytest.mark.cached(*reads, knows=rungs.today()), pytest.mark.needs(*probes)]
+    rungs = [name for name in uses.split() if len(name) == 3]
+    reads = [*READS, *(f"steps/{name}_*" for name in rungs)]
+    probes = (f"probes/{name}" for name in uses.split() if name not in rungs)
+    marks = [pytest.mark.cached(*reads, knows=today()), pytest.mark.needs(*probes)]
     return pytest.param(*values, marks=marks)
 
 

@@ -566,11 +566,12 @@ def energy(library, what, rung):
     return markdown([*zip(*rows)])
 
 
-BLOCKS = {"results": results_table, "shapes": at_shapes}  # by the first word of their markers
+# By the first word of their markers.
+BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
 BLOCKS |= {
     one.__name__: one
     for one in (
-        *(picture, lists, variants, rivals, sizes, calls, fp8, sweep),
+        *(picture, variants, rivals, sizes, calls, fp8, sweep),
         *(hazard, planted, agreement, energy, sources),
     )
 }
