@@ -337,8 +337,8 @@ MADE = (
     ("ladder", lambda: [run(alone=True)], "v17|no line for the best", "best cuBLASLt,"),
     ("ladder", lambda: made_runs.loaded(made_runs.rows(failed="v02")), "v17|failed", "350 W"),
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
-    ("sizes", lambda: [run(**NEWER), *at_sizes(), *at_sizes(**LOW, **NEWER)], "v17", "H100"),
-    ("sizes", lambda: at_sizes(alone=True), "v17|8192|abc1234", "of cuBLASLt,"),
+    ("sizes", lambda: [run(**NEWER), *at_sizes(), *at_sizes(**LOW, **NEWER)], "v18", "H100"),
+    ("sizes", lambda: at_sizes(alone=True), "v18|8192|abc1234", "of cuBLASLt,"),
     ("sizes", lambda: at_sizes()[:2], "recorded: 2048³, 4096³", "8192"),
     ("sustained", lambda: [run(), steady(better=0.8)], "1.101|710|568", "measured apart"),
     ("sustained", lambda: [run(**NEWER), steady()], "abc1234|7654321|at commits", "cards"),
@@ -353,9 +353,9 @@ MADE = (
     ("fp8", lambda: [run(["f07"], of("fp8").SHAPES[0])], "at 3 shapes", "f07"),
     ("energy", lambda: [run_of_parts(), other_parts()], "v14: |measured on diff", "v15"),
     ("energy", lambda: [run_of_parts("waiting")], "make energy", "v16"),
-    ("power", lambda: [steady(V[:3]), steady()], "v17|the power limit|H200", "nothing runs"),
+    ("power", lambda: [steady(V[:3]), steady()], "v18|the power limit|H200", "nothing runs"),
     ("power", lambda: [run()], "--protocol sustained", "v01"),
-    ("side-by-side", lambda: [run(V[1:]), run(V[:-1], **LOW)], "v01|v17|350 W|0.679", "GB/s"),
+    ("side-by-side", lambda: [run(V[1:]), run(V[:-1], **LOW)], "v01|v18|350 W|0.679", "GB/s"),
     ("side-by-side", lambda: [run(T, WIDE)] * 2, "t08|device copy|GB/s|32768²", "TFLOPS"),
     ("tile-orders-l2", lambda: [run(**CACHED)], "by the model|62.9 MB", "counted"),
 )
@@ -395,6 +395,6 @@ def test_choice():
     assert of("share_and_clock").find(records_of(older, slow, clean)) == clean
     assert of("share_and_clock").find(records_of(older, slow)) == older
     shape = shapes.of_word("aligned:1", "v")[0]
-    swept = [run([step], shape) for step in ("v12", "v17", "v17")]
+    swept = [run([step], shape) for step in ("v12", "v18", "v18")]
     found = of("any_shape").find(records_of(*swept, chosen=True))
     assert found[H200["name"]] == {"aligned": swept[1:2]}
