@@ -1,11 +1,12 @@
 // v15: ping-pong: one consumer multiplies, one stores.
+// Side branch, leads to s02.
 //
 // While v14 stores a tile, no warpgroup multiplies. In ping-pong each consumer has a tile of its
 // own: one multiplies, with a k-tile's wgmmas in flight, while the other stores. A consumer holds a
 // whole tile's accumulators, so the tile shrinks to 128 x 200, a width that fills all SMs in most
 // waves of the larger products. A tile is staged in five pieces, unswizzled. The shorter k, the
-// larger the gain. Expected: no gain at k = 8192, with 9 % more bytes; +5 % at k = 1024. A side
-// branch: v16 grows from v14, and s02 uses ping-pong at the short k where it wins.
+// larger the gain. Expected: no gain at k = 8192, with 9 % more bytes; +5 % at k = 1024. s02
+// uses ping-pong at the short k where it wins.
 #include "step.h"
 #include "device/grouped_order.h"
 #include "device/launch.cuh"
