@@ -290,7 +290,7 @@ static int prepare(const problem *p, void **state) {
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
     // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
     const auto promotion =
-        made->pitch % TILE_K == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+        made->pitch % TILE_K == 0 && (fits_l2 || plan.tiles_n == 1) ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tile_maps(&made->maps, kind, p, made->padded ? made->padded : p->a,
                           made->padded ? made->padded + size_t(p->m) * made->pitch : p->b,
                           made->pitch, promotion) ||
