@@ -125,14 +125,26 @@ static inline double tile_multiply(const tile_case *of) {
 }
 
 /* The rows of a CTA's box of an operand for a k-tile: a tile's rows, or its part of those that
- * `ctas` CTAs share; a matrix of fewer rows has no more. And those outside of such a matrix: boxes
- * wholly outside are none, because the rungs load others in their place. */
+ * `ctas` CTAs share; a matrix of fewer rows has no more. */
 static inline double tile_rows_loaded(int tile, int ctas, int matrix) {
     return fmin((double)tile / ctas, matrix);
 }
-static inline int tile_rows_outside(int tile, int ctas, int matrix) {
+
+/* The rows of the box at the matrix's edge that are outside of it, as far as they delay the CTA
+ * that loads most such boxes: one in its `waves` tiles, or one in `tiles`, the tiles along this
+ * side. Boxes wholly outside cost nothing, because the rungs load others in their place. */
+static inline double tile_rows_outside(int tile, int ctas, int matrix, int waves, int tiles) {
     const int box = tile / ctas;
-    return matrix < tile && matrix % box > 0 ? box - matrix % box : 0;
+    return matrix % box > 0 ? (box - matrix % box) * fmax(1.0 / waves, 1.0 / tiles) : 0;
+}
+
+/* The CTAs that would load as slowly as `busy` clusters do if all were spread evenly: each GPC of
+ * the GPU has its own port to the L2, and the one with most clusters is the slowest. The GPU
+ * doesn't say how many GPCs there are; two clusters of eight CTAs fit into each. */
+static inline double tile_loading(const tile_case *of, double busy) {
+    const int *clusters = of->gpu->clusters;
+    const int gpcs = clusters[8] > 1 ? (clusters[8] + 1) / 2 : 1;
+    return fmin(clusters[1], ceil(busy / gpcs) * gpcs * tile_ctas(of->kind) * of->plan->parts);
 }
 
 /* The cycles of a k-tile while `ctas` CTAs load, if rows are `pitch` elements apart. */
@@ -144,8 +156,10 @@ static inline double tile_k_tile(const tile_case *of, int pitch, double ctas) {
     const bool whole = pitch % 64 == 0, sectors = pitch % 16 == 0; /* lines; 32 bytes */
     const double loaded = tile_rows_loaded(kind->rows, kind->beside, m) +
                           tile_rows_loaded(kind->columns, kind->above, n);
-    const int outside = tile_rows_outside(kind->rows, kind->beside, m) +
-                        tile_rows_outside(kind->columns, kind->above, n);
+    const int waves = of->plan->waves;
+    const double outside =
+        tile_rows_outside(kind->rows, kind->beside, m, waves, of->plan->tiles_m) +
+        tile_rows_outside(kind->columns, kind->above, n, waves, of->plan->tiles_n);
     /* What other CTAs of the cluster load for this one comes through its port as well. */
     const double received = (fmin(kind->rows, m) + fmin(kind->columns, n)) * (2 * TILE_K);
     const double port = received / c->port_bytes + outside * c->outside_row +
@@ -211,7 +225,7 @@ static inline void tile_add_waves(tile_terms *terms, double *end, const tile_cas
     const tile_plan *plan = of->plan;
     const int k_tiles = tile_pieces(tile_pieces(of->p->k, TILE_K), plan->parts);
     const int pitch = tile_pitch(of->p->k);
-    const double ctas = busy * tile_ctas(kind) * plan->parts;
+    const double ctas = tile_loading(of, busy);
     const double used = count * busy / plan->workers;
     const double peak = k_tiles * tile_multiply(of);
     const double aligned = k_tiles * tile_k_tile(of, TILE_K, ctas);
@@ -223,7 +237,8 @@ static inline void tile_add_waves(tile_terms *terms, double *end, const tile_cas
     const double tile =
         kind->ping_pong ? fmax(all, (all + after * c->end_turns) / 2) : all + after - ahead;
     const double bytes = 2.0 * k_tiles * (TILE_K * (kind->rows + kind->columns));
-    const double clock = c->clock_byte * bytes * ctas / of->gpu->clusters[1];
+    const double clock =
+        c->clock_byte * bytes * busy * tile_ctas(kind) * plan->parts / of->gpu->clusters[1];
     const double tiles = (double)plan->tiles_m * plan->tiles_n;
     const double dram = tile_dram(of) / (c->dram_share * of->gpu->dram_bytes) * busy / tiles;
     terms->multiply += used * peak;
