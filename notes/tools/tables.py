@@ -48,7 +48,8 @@ class Library:
 
         def fits(run):
             return (
-                (run.shape, run.protocol, run.tracks) == (shape, protocol, {track})
+                (run.shape, run.protocol) == (shape, protocol)
+                and track in run.tracks
                 and (run.commit.startswith(commit) if commit else shown(run) and not run.old)
                 and gpu in (*slug(run.gpu).split("-"), slug(run.gpu))
                 and {*names} <= {*run.measured, *run.contenders}
