@@ -105,9 +105,8 @@ static bool is_best(const char *value) {
 
 /* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
 static const char *refusal_of(const option_rules *rules, const option *option, const char *value) {
-    const bool best = option->kind == KERNEL && is_best(value);
-    const bool times = best || (option->kind == KERNEL && is_all(value));
-    const unsigned needs = option->needs | (times ? HAS_TIMES : 0) | (best ? HAS_RANKING : 0);
+    const bool searches = option->kind == KERNEL && (is_all(value) || is_best(value));
+    const unsigned needs = option->needs | (searches ? HAS_TIMES | HAS_RANKING : 0);
     const unsigned lacks = needs & ~rules->has;
     for (size_t i = 0; i < sizeof LACKS / sizeof *LACKS; ++i) {
         if ((lacks & LACKS[i].what) != 0) {

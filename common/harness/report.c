@@ -342,6 +342,7 @@ static void write_timing(json *json, const report *report) {
     }
     write_tuning(json, &timing->tuning);
     json_close(json, '}');
+    json_count(json, "candidates", (size_t)timing->tuning.count);
     if (workload->arithmetic.moves && other != NULL) {
         json_open(json, "names", '{');
         json_text(json, other->key, other->title);

@@ -130,28 +130,6 @@ void workload_take(const workload *workload, contender *contender, int kernel, s
     }
 }
 
-/* Where tiles can't be cut, a kernel that would cut them is the same as another that doesn't: that
- * one is no candidate. */
-int workload_candidates(const workload *workload, int *kernels) {
-    const step *step = workload->step;
-    const int most = workload->options->candidates;
-    problem named = workload->shape;
-    int count = 0;
-    if (step->kernels_of != NULL) {
-        count = step->kernels_of(&named, kernels, most);
-        for (int i = 0; i < count; ++i) {
-            ++kernels[i];
-        }
-        return count;
-    }
-    for (named.kernel = 1; named.kernel <= most; ++named.kernel) {
-        if (step->kernel_of(&named) + 1 == named.kernel) {
-            kernels[count++] = named.kernel;
-        }
-    }
-    return count;
-}
-
 static contender *add(workload *workload, enum contender_role role, const char *label,
                       const char *key, const char *title) {
     contender *added = &workload->contender[workload->contenders++];

@@ -89,10 +89,6 @@ share *workload_share(const workload *workload, const contender *contender, size
 void workload_take(const workload *workload, contender *contender, int kernel, size_t first,
                    size_t count);
 
-/* The numbers, from 1 on, of the kernels that are the options' candidates at this shape. Returns
- * how many: at most that. */
-int workload_candidates(const workload *workload, int *kernels);
-
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
  * that alpha or beta multiplies with 0 are NaN: BLAS specifies that they are not read. */
 void workload_fill(workload *workload, size_t count, enum inputs inputs, const integers *integers);

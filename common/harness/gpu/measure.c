@@ -194,13 +194,13 @@ static void choose_kernel(const workload *workload, contender *contender,
     const int most = workload->options->candidates;
     search search = {.workload = workload, .contender = contender};
     int *kernels = allocate((size_t)most, sizeof *kernels);
-    const int count = workload_candidates(workload, kernels);
+    const int count = workload->step->kernels_of(&workload->shape, kernels, most);
     if (count == 0) {
         exit(output_end(STATUS_FAILED)); /* the step has printed its line */
     }
     found->times = allocate((size_t)count, sizeof *found->times);
     for (int i = 0; i < count; ++i) {
-        found->times[i].number = kernels[i];
+        found->times[i].number = kernels[i] + 1;
     }
     found->count = sample_all(&search, found->times, count);
     choose_winner(&search, verification, found->times,
