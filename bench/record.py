@@ -27,13 +27,6 @@ from bench import results, rungs, shapes
 from bench.results import ROOT
 from bench.run import CANNOT_RUN_HERE, STOP_SECONDS, UsageError, index, parser, run_as, stop
 
-CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
-# Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
-UNSEEN = (
-    "2560x4096x1024,1792,3584,2304x6144x3072,9216x4608x768,1024x8192x2048,640x5120x5120,"
-    "20480x1024x512"
-)
-FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
 # Of a seed by which nothing was tuned or fitted; each family's shapes of seeds 4 apart are others.
 SEED = 19
 # Where each s rung shows what it adds to the one below: s01 at squares, s02 at the short k, s03 at
@@ -42,9 +35,6 @@ OF_S = (
     "512,1024,2048,4096,8192,8192x8192x256,1x8192x8192,16x8192x8192,64x8192x8192,40x9216x3584,"
     "256x256x8192,1032x1032x4104,2056,4104,2047x2049x2051,4097,16x8191x8191"
 )
-# Few rows, and a last wave that is nearly empty; and rows that TMA can't take.
-ROWS = "16x8192x8192,1x8192x8192,16x4096x14336,64x4096x14336,128x4736x15296"
-ODD = "16x8191x8191,1x8193x8191,16x4097x14335,64x4095x14337,128x4737x15295,2047x2049x2051"
 # FP8's rungs with one scale for each matrix, and with block scales; each alone, since cuBLASLt's
 # time and best for one say nothing of the others.
 PER_TENSOR, SCALED = ("f01", "f02", "f08"), ("f04", "f05", "f06", "f07")
@@ -103,7 +93,7 @@ burst4096 | all rungs at m = n = k = 4096 | burst --heuristics all --size 4096
 sustained | the rungs at the power limit, with joules | sustained --heuristics all
 sustained4096 | the same at m = n = k = 4096 | sustained --heuristics all --size 4096
 rivals | other people's kernels beside the rungs | burst --sizes 8192,4096
-    --steps {",".join(["v12", "v16", "v18", "a06", *RIVALS])}
+    --steps {",".join(["v12", "v16", "s08", "a06", *RIVALS])}
 sizes | squares and shapes of models | burst --passes 3
     --steps v16,v17,s08 --sizes 512,1024,2048,4096,8192,16384,models
 shapes | s08, and the best of its kernels, beside cuBLASLt's first and best at families of shapes | sweep
@@ -137,16 +127,9 @@ f-variants | variants of the rungs with block scales | burst --sizes {IN_BLOCKS}
     --steps {tried("f", SCALED)}
 f08-width | f01 beside f08, which chooses its tile's width | burst
     --steps f01,f08,f08-no-hints --sizes {OF_MODELS}
-choice | v18 and each of its kernels, at shapes that its model was not fitted to | burst
-    --steps {CHOICES} --sizes {UNSEEN},{FITTED} --heuristics 0
-few-rows | few rows, and a last wave to cut | burst --sizes {ROWS} --steps {between("v18", "v24")}
-few-rows-variants | the same, and small products, with variants of v19 and v20 | burst
-    --sizes {ROWS},512,1024
-    --steps v19,v19-default-hints,v19-shallow,v20,v20-cut-always,v20-two-parts
-odd-rows | rows that TMA can't take | burst --steps v21,v23,v24 --sizes {ODD}
 energy | the energy of a rung, by its parts | energy
 counters | bytes, cycles and bank conflicts, by ncu | counters
-    --steps {between("v02", "v24")},v07-column-groups,v08-no-multicast,v10-unswizzled
+    --steps {between("v02", "v17")},v07-column-groups,v08-no-multicast,v10-unswizzled
 variants | the variants, beside their rungs | burst --steps {tried("v", between("v01", "v17"))}
 short | short k, where the end of a tile counts most | burst --sizes 8192x8192x1024
     --steps {between("v04", "v16")}
