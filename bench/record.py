@@ -94,6 +94,8 @@ sustained | the rungs at the power limit, with joules | sustained --heuristics a
 sustained4096 | the same at m = n = k = 4096 | sustained --heuristics all --size 4096
 rivals | other people's kernels beside the rungs | burst --sizes 8192,4096
     --steps {",".join(["v12", "v16", "s08", "a06", *RIVALS])}
+short | short k, where the end of a tile counts most | burst --sizes 8192x8192x1024
+    --steps {between("v04", "v16")}
 sizes | squares and shapes of models | burst --passes 3
     --steps v16,v17,s08 --sizes 512,1024,2048,4096,8192,16384,models
 shapes | s08, and the best of its kernels, beside cuBLASLt's first and best at families of shapes | sweep
@@ -131,8 +133,6 @@ energy | the energy of a rung, by its parts | energy
 counters | bytes, cycles and bank conflicts, by ncu | counters
     --steps {between("v02", "v17")},v07-column-groups,v08-no-multicast,v10-unswizzled
 variants | the variants, beside their rungs | burst --steps {tried("v", between("v01", "v17"))}
-short | short k, where the end of a tile counts most | burst --sizes 8192x8192x1024
-    --steps {between("v04", "v16")}
 short-variants | variants of the end of a tile, at short k | burst --sizes 8192x8192x1024
     --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-late-place,v16-warp-stores,{
     "v16-blocks-apart,v16-plain-stores"

@@ -269,22 +269,18 @@ UNREAD = ("digest", "errors", "copies", "launches", "idle_ms", "gated")
 
 
 def lean(row):
-    """A timed row without what nothing in this tree reads, for records, which git keeps: also without
-    the times by which a search found the fastest, and of a sweep with the samples alone."""
-    timed, heuristics = row.get("timed"), dict(row.get("heuristics", ()))
-    if not timed:
-        return row
-    row = {key: value for key, value in row.items() if key not in UNREAD}
-    row["timed"] = {who: one for who, one in timed.items() if not who.startswith("kernel-")}
-    if TUNED in timed:
-        kept = ("seconds", "kernel")
-        row["timed"] = {
-            who: {key: one[key] for key in kept if key in one} for who, one in row["timed"].items()
-        }
-    if heuristics:
-        heuristics["winner"] = {"name": heuristics["winner"]["name"]}
-        row["heuristics"] = heuristics
-    return row
+    """A row without what nothing in this tree reads, for records, which git keeps: also without the
+    times by which a search found the fastest; of a sweep with the samples alone."""
+    found, timed = row.get("heuristics"), row.get("timed", {})
+    kept = ("seconds", "kernel") if TUNED in timed else set().union(*timed.values())
+    timed = {
+        who: {key: value for key, value in one.items() if key in kept}
+        for who, one in timed.items()
+        if not who.startswith("kernel-")
+    }
+    found = found and {**found, "winner": {"name": found["winner"]["name"]}}
+    row = {**row, "timed": timed, "heuristics": found}
+    return {key: value for key, value in row.items() if value and key not in UNREAD}
 
 
 def append(path, row):
