@@ -269,9 +269,11 @@ UNREAD = ("digest", "errors", "copies", "launches", "idle_ms", "gated")
 
 
 def lean(row):
-    """A row without what nothing in this tree reads, for records, which git keeps: also without the
+    """A timed row without what nothing in this tree reads, for records, which git keeps: also without the
     times by which a search found the fastest; of a sweep with the samples alone."""
-    found, timed = row.get("heuristics"), row.get("timed", {})
+    found, timed = row.get("heuristics"), row.get("timed")
+    if not timed:
+        return row
     kept = ("seconds", "kernel") if TUNED in timed else set().union(*timed.values())
     timed = {
         who: {key: value for key, value in one.items() if key in kept}
