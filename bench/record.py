@@ -2,7 +2,7 @@
 """Records everything that the README, the notes and the pictures quote, one run after the other.
 
     make record                      everything
-    make record ARGS="--only choice,energy"
+    make record ARGS="--only sizes,energy"
     make record ARGS=--list
 
 Each run is a program of its own, with its own progress, and writes bench/results/<gpu>/<its
