@@ -27,8 +27,8 @@ from bench import results, rungs, shapes
 from bench.results import ROOT
 from bench.run import CANNOT_RUN_HERE, STOP_SECONDS, UsageError, index, parser, run_as, stop
 
-# Of a seed by which nothing was tuned or fitted; each family's shapes of seeds 4 apart are others.
-SEED = 19
+# Nothing was tuned or fitted by it; seeds that differ from it modulo 4 share none of its shapes.
+SEED = 28
 # Where each s rung shows what it adds to the one below: s01 at squares, s02 at the short k, s03 at
 # 512 cubed, s04 at few rows, s05 at the long k, s06 and s07 where rows are unaligned, s08 at all.
 OF_S = (

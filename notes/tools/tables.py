@@ -505,7 +505,7 @@ def sweep(library, name, seed, *more):
     """A rung over families of shapes drawn from a seed, a row for each; with `each` also squares, the
     worst of each family, and early launches."""
     if name not in rungs.find() or more not in ((), ("each",)):
-        raise ValueError("write sweep s08 19, or sweep s08 19 each")
+        raise ValueError("write sweep s08 28, or sweep s08 28 each")
     places = families(int(seed))
     if more:
         places |= {title(cube): (cube,) for cube in shapes.CUBES}
