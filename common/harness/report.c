@@ -198,8 +198,9 @@ void report_print_measured(FILE *out, const report *report) {
         const contender *contender = &workload->contender[who];
         const heuristics *found = &report->timing->heuristics;
         print_time(out, report, contender);
-        print_if(out, contender->role == CONTENDER_TUNED, "           kernel %d, of %d\n",
-                 contender->kernel, report->timing->tuning.count);
+        print_if(out, contender->role == CONTENDER_TUNED,
+                 "           kernel %d, the fastest of %d\n", contender->kernel,
+                 report->timing->tuning.count);
         print_if(out, contender->role == CONTENDER_HEURISTIC, "           number %d of %d: %s\n",
                  found->winner.number, found->returned + found->enumerated, found->winner.name);
     }

@@ -12,9 +12,9 @@ from statistics import geometric_mean
 
 from bench import shapes
 from bench.record import SEED
-from notes.tools.tables import Library
+from notes.tools import tables
 
-FAMILIES = tuple(f"{family}:{SEED}" for family in ("aligned", "any", "rows", "small", "odd"))
+FAMILIES = tuple(f"{family}:{SEED}" for family in tables.FAMILIES)
 
 
 def of_families(what, gpu, means, least=0):
@@ -75,5 +75,5 @@ def missed(library, table=TABLE):
 
 
 if __name__ == "__main__":
-    for words in missed(Library()):
+    for words in missed(tables.Library()):
         print(f"below its bar: {words}")
