@@ -1,4 +1,4 @@
-# What is measured beside the rungs: variants, parts for energy, rivals, and the model of v18's choice.
+# What is measured beside the rungs: variants, parts for energy, rivals, and the model of the rungs that choose.
 
 # A variant is an experiment with a rung: a patch of it, or of the device headers. Both are copied
 # to a tree of the variant's own, patched there, and compiled as the rung is. git apply must not take

@@ -77,10 +77,9 @@ typedef struct step_tile {
     int group;      /* rows of tiles in a group of the schedule */
     int above;      /* tiles of a cluster above one another in D ... */
     int beside;     /* ... and side by side */
-    bool swaps;     /* A and B, so that groups are columns of tiles */
+    bool swaps;     /* A and B */
     bool ping_pong; /* each consumer has a tile of its own */
-    bool cuts;      /* few tiles along k, and adds the parts in a workspace ... */
-    bool gathers;   /* ... or in a cluster that has all parts of a tile */
+    bool gathers;   /* it cuts tiles along k, and adds the parts of one in its cluster */
 } step_tile;
 
 /* One rung. The three functions return 0, or print one line to stderr and return non-zero. */
@@ -115,6 +114,10 @@ typedef struct step {
     /* The number of the kernel that it takes for this shape, from 0 on; negative if that is not
      * known. For programs that time all kernels. */
     int (*kernel_of)(const problem *problem);
+    /* The same of those that it would rather take, the best first; of kernels that are alike at
+     * this shape only one. Returns how many, at most `most`; 0 after printing a line. NULL: it does
+     * not rank its kernels. */
+    int (*kernels_of)(const problem *problem, int *kernels, int most);
     /* Prints the best kernels for this shape, and what they are expected to cost. */
     int (*explain)(const problem *problem);
 
@@ -124,9 +127,9 @@ typedef struct step {
     int (*prepare)(const problem *problem, void **state);
     /* Starts the kernel on problem->stream and returns at once. Launched many times per state, but
      * launches of one state must follow one another, as they do on one stream: kernels may write to
-     * the state (v20, v21, v23 and v24 add up partial sums in it). Products that are to run at the
-     * same time need a state each. After a launch that was aborted or failed, the state holds
-     * anything: release it and prepare another. */
+     * the state (s07 and s08 pad rows in it). Products that are to run at the same time need a
+     * state each. After a launch that was aborted or failed, the state holds anything: release it
+     * and prepare another. */
     int (*launch)(const problem *problem, void *state);
     /* Called whenever A and B have new contents, before the next launch; never timed. NULL in all
      * rungs, which read the operands as they are. For programs that need another layout. */

@@ -77,7 +77,7 @@ def with_gap(source: str, exercise: Exercise) -> str:
 
 def solved(exercise: Exercise) -> str:
     """The rung, and what the exercise adds to it."""
-    return source_of(exercise.rung) + exercise.tail
+    return source_of(exercise.rung)
 
 
 def text_of(exercise: Exercise) -> str:

@@ -32,7 +32,6 @@ class Exercise:
     also_run: str = ""
     instead: str = ""
     edits: tuple[tuple[str, str], ...] = ()
-    tail: str = ""
     misses: tuple[tuple[str, tuple], ...] = ()  # why a solution misses the point, and its edits
 
     @property
@@ -61,7 +60,7 @@ def edits_of(lines: str) -> tuple[tuple[str, str], ...]:
 
 # What a field is, if not a text.
 TYPES = {"edits": edits_of, "least": float, "most": float}
-TYPES |= dict.fromkeys(("instead", "tail"), lambda lines: re.sub(r"(?m)^\+", "", lines))
+TYPES["instead"] = lambda lines: re.sub(r"(?m)^\+", "", lines)
 
 
 def read(block: str, number: int) -> Exercise:

@@ -4,7 +4,7 @@ $(HARNESS) $(EMULATED_HARNESS):
 $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $(filter %.o,$^) $(HARNESS) $(LDLIBS))
 KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(STANDALONE_EMULATED) \
-    $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
+    $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
 $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags

@@ -8,12 +8,6 @@ DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 ENERGY_TEST := $(BUILD)/tests/energy/parts
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BUILD)/standalone/emulated/$r-wrong)
-# v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
-# a tile's end takes no longer in ping-pong. The changed model must fail the test.
-CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/quick-turns
-.PHONY: choices
-choices: $(CHOICES)
-QUICK_TURNS := /double end =/s| \* kernel\.turns||
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
@@ -21,8 +15,8 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 $(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
 $(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
 $(GPU): $(BUILD)/%: %.c $(HARNESS)
-# v24.o has the main(), which calls the step_main() of the test.
-$(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v24.o
+# v11.o has the main(), which calls the step_main() of the test.
+$(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v11.o
 $(BUILD)/tests/unit-gpu/wrong_rung $(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(if $(findstring unit-gpu,$@),$(SANITIZE)) $(INCLUDE) \
 	    $(DEPS) $(SOURCE) $(filter %.o %.a,$^) -o $@ $(LDLIBS))
@@ -38,11 +32,6 @@ $(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/plan
 PLANTED_EXERCISES := $(filter planted/exercise-%,$(PLANTED))
 $(PLANTED_EXERCISES:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
 $(PLANTED_EXERCISES:%=$(BUILD)/emulated/%): $(WATCH)
-$(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
-	@mkdir -p $(@D)
-	$(Q)sed '$(if $(findstring quick,$@),$(QUICK_TURNS))' $< >$@
-$(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
-$(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
 # The parts of bench/energy on the emulator; tests/energy/energy/ has what they need and it lacks.
 $(ENERGY_TEST).o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench
@@ -64,4 +53,4 @@ $(STANDALONE_EMULATED:%=%.o): %.o: %.cu
 $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -DGEMM_LADDER_STEP_H -include tests/standalone_shims/events.h
 $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
 	$(host)
-$(STANDALONE_EMULATED) $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
+$(STANDALONE_EMULATED) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o

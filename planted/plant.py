@@ -33,7 +33,7 @@ SEVERAL_TILES = "several tiles per CTA"  # the shape at which recorded reports c
 SYNCHRONISES = re.compile(
     r"(\b(?:mbarrier_\w+|cluster_(?:sync|arrive|wait)\w*|__sync\w+|named_barrier_\w+|fence_\w+"
     r"|wgmma_(?:fence|commit|wait)|bulk_(?:commit|wait)\w*|cp_async_(?:commit|wait)\w*"
-    r"|wait_for_launch_before|launch_dependents|count_arrival)"
+    r"|wait_for_launch_before|launch_dependents)"
     r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
 )
 
@@ -236,19 +236,6 @@ def chosen(full: bool, wanted: set[tuple[str, str]]) -> list[Pair]:
 
 # ---------------------------------------------------------------- programs of several copies
 
-# Their family of tiles, for each of which a copy takes a second to compile and another one to run:
-# each way to share the work, but by four CTAs in a row.
-FAMILY = COPIES / "bug" / "device" / "tile_family.cuh"
-TILES = """#pragma once
-#define TILE_FAMILY(TILE) \\
-    TILE(192, 144, BY_COLUMNS, 1, 1) \\
-    TILE(128, 256, BY_ROWS, 2, 1) \\
-    TILE(128, 200, PING_PONG, 1, 2) \\
-    TILE(128, 64, PING_PONG, 1, 1)
-#define EXCHANGED_FAMILY(TILE) \\
-    TILE(64, 16, ALONE, 1, 1) \\
-    TILE(128, 96, BY_ROWS, 2, 2)
-"""
 MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 
 # Compilers take longer to read a copy's headers than to compile it: a program holds several copies
@@ -282,13 +269,11 @@ def program_source(rung: str, paths: list[Path]) -> str:
         calls += f'    if (strcmp(copy, "{name}") == 0)\n'
         calls += f"        return {namespace}::main(argc - 1, argv + 1);\n"
     includes = re.findall(r"^#include .*", source_of(rung), re.MULTILINE)
-    headers = [line for line in includes if FAMILY.name not in line]  # which a copy finds beside it
-    return PROGRAM.format(includes="\n".join(headers), copies=copies, calls=calls)
+    return PROGRAM.format(includes="\n".join(includes), copies=copies, calls=calls)
 
 
 def write_programs(copies: dict[str, tuple[str, str]], kind: str = "bug") -> dict[str, str]:
     """Writes what make builds of (rung, text of the copy) by names; returns the program of each."""
-    write(FAMILY, TILES)
     folder, programs = COPIES / kind, {}
     by_rung = sorted(copies, key=lambda name: copies[name][0])
     for rung, same in groupby(by_rung, lambda name: copies[name][0]):

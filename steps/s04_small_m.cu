@@ -5,7 +5,7 @@
 // wgmma are those of B, of which there are thousands, and its columns are A's rows, 8 at least. The
 // accumulators are then of D transposed, and stmatrix transposes them back. Such a product is the
 // time in which B is read. If B comes from DRAM and SMs are idle, the next launch doesn't begin
-// early: that cost v24 time, and why is open. Expected: 1.3x over s03 at 16 rows.
+// early: in trials that cost time, and why is open. Expected: 1.3x over s03 at 16 rows.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/elect.cuh"

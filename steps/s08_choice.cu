@@ -224,10 +224,18 @@ static step_tile tile_of(int kernel) {
     return tile_record(&KERNELS[kernel / FORMS].kind, kernel % FORMS > 0);
 }
 
-static int kernel_of(const problem *p) {
+static int kernels_of(const problem *p, int *kernels, int most) {
     tile_gpu gpu;
-    tile_plan plan;
-    return choose(&plan, 1, p, &gpu) ? plan.kernel : -1;
+    tile_plan plans[KERNEL_COUNT * FORMS];
+    const int found = choose(plans, most, p, &gpu);
+    for (int i = 0; i < found; ++i)
+        kernels[i] = plans[i].kernel;
+    return found;
+}
+
+static int kernel_of(const problem *p) {
+    int kernel;
+    return kernels_of(p, &kernel, 1) ? kernel : -1;
 }
 
 static int explain(const problem *p) {
@@ -337,6 +345,7 @@ static const step s08 = {
     .kernels = KERNEL_COUNT * FORMS,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
+    .kernels_of = kernels_of,
     .explain = explain,
     .prepare = prepare,
     .launch = launch,

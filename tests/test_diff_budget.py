@@ -12,12 +12,6 @@ USUAL, ANY = (100, 350, ""), 10**6
 LARGER = {
     "v02": (ANY, 350, "another machine: tensor cores fed by TMA instead of CUDA cores"),
     "v04": (ANY, 350, "another shape of program: producer and consumer instead of one loop"),
-    "v18": (ANY, 402, "templates: five kernels in one, and on the host the model that chooses"),
-    "v19": (143, 350, "keeps the table of tiles that v17 has lost"),
-    "v20": (ANY, 350, "parts of tiles, a workspace for their sums, and a count of arrivals"),
-    "v22": (ANY, 492, "consumers, clusters and epilogue of a family, and on the host its plans"),
-    "v23": (ANY, 602, "joins v19, v20 and v21 to the family"),
-    "v24": (100, 640, "v23 with a third form of each kernel"),
     "s01": (ANY, 350, "ring and roles move to common/device, and the kernel becomes a template"),
     "f04": (104, 350, "the tile, its blocks and its scales change together"),
     "f05": (101, 350, "scales, their barrier and their maps"),

@@ -22,7 +22,6 @@ RUNS = {
     "v12": ("", 10, 4, 3),
     "v15": ("--m 1024 --n 800 --k 320", 40, 5, 3),  # in ping-pong: each fill has one reader
     "v16": ("--m 256 --n 1000 --k 320", 10, 3, 3),
-    "v18": ("--m 424 --n 776 --k 312", 10, 3, 3),  # 256 x 200
     "a02": ("", 0, 0, 8),
     "a05": ("--k 320", 11, 2, 8),  # two tiles of five k-tiles, and one that no warp reads
     "t08": ("", 1, 1, 8),

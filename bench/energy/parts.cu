@@ -267,7 +267,10 @@ int list_parts(const problem *) {
 int prepare_rung(problem p, PartState *made) {
     void *rung = nullptr;
     if (made->part->flags & ZEROS) {
-        if (make_zeros(&made->zeros, size_t(std::max(p.m, p.n)) * p.k, p.stream))
+        const size_t count = size_t(std::max(p.m, p.n)) * p.k;
+        if (allocate_array(&made->zeros, count) ||
+            launch_check(cudaMemsetAsync(made->zeros, 0, count * sizeof(bf16), p.stream),
+                         "zeroing device memory"))
             return 1;
         p.a = p.b = made->zeros;
     }

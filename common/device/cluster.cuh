@@ -25,33 +25,6 @@ DEVICE int cluster_count() {
     return int(count);
 }
 
-// The place in the grid (x dimension) of what takes a place in a schedule, and their number: of
-// CTAS neighbouring CTAs, a cluster or a part of one. Read anew each time: a compiler that keeps
-// them needs registers.
-template <int CTAS>
-DEVICE int worker_index() {
-    uint32_t index;
-    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
-    return int(index / CTAS);
-}
-template <int CTAS>
-DEVICE int worker_count() {
-    uint32_t count;
-    asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(count));
-    return int(count / CTAS);
-}
-
-// The rank of the calling CTA among those CTAs, and the rank of the first of them in the cluster,
-// which is 0 unless the cluster takes several places.
-template <int CTAS>
-DEVICE int worker_rank() {
-    return CTAS > 1 ? cluster_cta_rank() % CTAS : 0;
-}
-template <int CTAS>
-DEVICE int worker_first_rank() {
-    return CTAS > 1 ? cluster_cta_rank() / CTAS * CTAS : 0;
-}
-
 // Waits for all threads of all CTAs of the cluster; what they wrote before is visible after. Needed
 // before the first access to a peer's shared memory, which must exist and be initialised, and
 // before exit, while a peer may still arrive on this CTA's barriers. The instructions are .aligned:

@@ -235,19 +235,7 @@ int allocate_array(T **array, size_t count) {
                         (long long)bytes);
 }
 
-// Allocates `count` zeroed elements of device memory; none: *zeros is nullptr. They are zero for
-// what is enqueued on `stream` from now on, of whatever kind it is: cudaMemset would clear them on
-// the legacy stream, for which a non-blocking stream doesn't wait. Free them with release_array.
-template <typename T>
-int make_zeros(T **zeros, size_t count, cudaStream_t stream) {
-    const size_t bytes = count * sizeof(T);
-    *zeros = nullptr;
-    return count > 0 && (allocate_array(zeros, count) ||
-                         launch_check(cudaMemsetAsync(*zeros, 0, bytes, stream),
-                                      "zeroing device memory, bytes", (long long)bytes));
-}
-
-// Frees what upload_array or make_zeros allocated; nullptr is nothing to free.
+// Frees what upload_array or allocate_array allocated; nullptr is nothing to free.
 inline void release_array(void *array) {
     launch_check(cudaFree(array), "freeing device memory at", (long long)(uintptr_t)array);
 }

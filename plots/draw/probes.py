@@ -46,12 +46,12 @@ def tile_of(rung):
 
 
 def order_of(rung, size, sms):
-    """The order of its tiles of D of m = n = size, the workers of a wave, and what it reads again. v05
-    has no schedule: as many CTAs run as there are SMs, and take columns of tiles."""
+    """The order of its tiles of D of m = n = size, and the workers of a wave. v05 has no schedule: as
+    many CTAs run as there are SMs, and take columns of tiles."""
     m, n, _ = tile_of(rung)
     rows, columns = -(-size // m), -(-size // n)
     group = {"v05": rows, "v11": 0}.get(rung)
     group = constant(rung, "GROUP") if group is None else group
     (workers,), *tiles = ask("tile_orders", rows, columns, group, sms)
-    found = dict(zip(("m", "n", "row_again", "column_again"), zip(*tiles)))
+    found = dict(zip("mn", zip(*tiles)))
     return {**found, "workers": sms if rung == "v05" else workers}

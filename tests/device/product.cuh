@@ -14,7 +14,7 @@ DEVICE int fragment_row(int thread, int i) {
 DEVICE int fragment_column(int thread, int i) { return 8 * (i / 4) + 2 * (thread % 4) + i % 2; }
 
 template <typename T, int N>
-struct Operands {
+struct OperandTiles {
     static constexpr int K = std::is_same_v<T, e4m3> ? 32 : 64; // of e4m3: one wgmma's
     static constexpr int PITCH = SWIZZLE_BYTES / int(sizeof(T));
     alignas(1024) T a[(32 + 64) * PITCH]; // 32 rows that are not meant, and A
@@ -25,7 +25,7 @@ struct Operands {
 // e4m3. A CTA has a tile, in blocks of columns, each with wgmmas of its own.
 template <typename T, int N, int BLOCKS = 1>
 __global__ void multiply(const T *a, const T *b, bool accumulate, float *d) {
-    using Smem = Operands<T, N>;
+    using Smem = OperandTiles<T, N>;
     constexpr int K = Smem::K, PITCH = Smem::PITCH, COLUMNS = N / BLOCKS; // of a block
     Smem &smem = dynamic_smem<Smem>();
     for (int i = threadIdx.x; i < 64 * K; i += WARPGROUP_THREADS)

@@ -70,8 +70,8 @@ static void sums(Kind kind, Range elements, Range exponents) {
         b[i] = of_ones ? 0x38 : kind == CANCEL && i % 2 == 1 ? b[i - 1] : b[i];
 
     const DeviceArray<float> d(c);
-    run(multiply<e4m3, N>, {TILES, WARPGROUP_THREADS, 1, sizeof(Operands<e4m3, N>)}, DeviceArray(a),
-        DeviceArray(b), true, d);
+    run(multiply<e4m3, N>, {TILES, WARPGROUP_THREADS, 1, sizeof(OperandTiles<e4m3, N>)},
+        DeviceArray(a), DeviceArray(b), true, d);
     const std::vector<float> got = d.read();
     size_t differ = 0;
     for (size_t i = 0; i < got.size(); ++i) {

@@ -3,12 +3,10 @@
 #include "../../emulator/tests/test.h"
 #include "device/grouped_order.h"
 #include "device/hilbert.h"
-#include "device/scheduled_tile.h"
+#include "device/tile_schedule.h"
 
 #include <algorithm>
 #include <ctime>
-#include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -100,106 +98,9 @@ static void balanced() {
         }
 }
 
-// Each worker takes the tiles from its number on, one a wave; a tile's rows or columns are read
-// again if the next wave of any worker has them.
-static void expect_marks(const std::vector<scheduled_tile> &order, int workers) {
-    const int count = int(order.size());
-    std::vector<scheduled_tile> marked = order;
-    mark_reuse(marked.data(), count, workers);
-    for (int i = 0; i < count; ++i) {
-        const auto [m, n] = order[i].at;
-        int row = 0, column = 0;
-        for (int j = 0; j < count; ++j) {
-            const bool is_next = j / workers == i / workers + 1;
-            row |= is_next && order[j].at.m == m;
-            column |= is_next && order[j].at.n == n;
-        }
-        const scheduled_tile &tile = marked[i];
-        EXPECT(tile.at.m == m && tile.at.n == n && tile.row_again == row &&
-                   tile.column_again == column,
-               "%d tiles, %d workers: tile %d has marks %d and %d, not %d and %d", count, workers,
-               i, tile.row_again, tile.column_again, row, column);
-    }
-}
-
-// Of strips of rows, and of shuffled ones, which no schedule gives. The marks that are there before
-// must not matter.
-static void reuse() {
-    std::mt19937 random(1);
-    for (Grid grid : {Grid{1, 1}, Grid{1, 9}, Grid{9, 1}, Grid{4, 6}, Grid{7, 11}, Grid{16, 40}})
-        for (int workers : {1, 2, 3, 4, 13, 66, 132, 1000}) {
-            std::vector<scheduled_tile> order;
-            for (int i = 0; i < grid.tiles(); ++i)
-                order.push_back({grouped_tile(i, grid.tiles_m, grid.tiles_n, 3), 2, i % 2});
-            expect_marks(order, workers);
-            std::shuffle(order.begin(), order.end(), random);
-            expect_marks(order, workers);
-        }
-}
-
-// Places in the order of tiles, and of k within one, as the numbers of parts of cut tiles go.
-static void expect_parts(int tiles, int k_tiles, int workers, bool cut) {
-    const auto expect = [=](bool right, const char *what, int where) {
-        EXPECT(right, "%d tiles of %d k-tiles, %d workers, at %d: %s", tiles, k_tiles, workers,
-               where, what);
-    };
-    std::vector<scheduled_tile> order;
-    for (int i = 0; i < tiles; ++i)
-        order.push_back({{i, 2 * i}, 0, 0});
-    std::vector<scheduled_part> work(tiles + 2 * workers);
-    int places = -1;
-    const int parts =
-        schedule_parts(work.data(), &places, order.data(), tiles, k_tiles, workers, cut);
-    const int whole = cut ? tiles / workers * workers : tiles;
-    expect(places >= whole && places <= tiles + 2 * workers, "number of places", places);
-    std::map<std::pair<int, int>, scheduled_part> found; // by their tiles and first k-tiles
-    std::vector<int> of_tile(tiles), shares(workers), cuts(workers);
-    for (int i = 0; i < places; ++i) {
-        const scheduled_part &part = work[i];
-        const scheduled_loads loads = loads_of(&part);
-        const auto [tile, n] = part.tile.at;
-        expect(loads.tile.at.m == tile && loads.first_k_tile == part.first_k_tile &&
-                   loads.k_tiles == part.k_tiles,
-               "it loads another part", i);
-        expect(n == 2 * tile, "it is no tile of the order", i);
-        expect(i >= whole || (part.parts == 1 && tile == i), "it is not the whole tile", i);
-        if (part.k_tiles == 0)
-            continue;
-        found[{tile, part.first_k_tile}] = part;
-        ++of_tile[tile];
-        shares[i % workers] += i < whole ? 0 : part.k_tiles;
-        cuts[i % workers] += i >= whole;
-    }
-    int number = 0, first = 0, next = 0; // k-tile of all tiles
-    for (const auto &[key, part] : found) {
-        first = part.first_k_tile == 0 ? number : first;
-        expect(key.first * k_tiles + part.first_k_tile == next, "k-tiles lack, or are twice", next);
-        expect(part.parts == of_tile[key.first], "number of parts", next);
-        expect(part.parts == 1 || (part.number == number && part.first_part == first),
-               "numbers of parts", next);
-        next += part.k_tiles;
-        number += part.parts > 1;
-    }
-    expect(next == tiles * k_tiles && number == parts, "all k-tiles and parts", next);
-    const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
-    expect(*most <= *least + 1, "shares of k-tiles differ", *most);
-    expect(*std::max_element(cuts.begin(), cuts.end()) <= 2, "a worker has three places", 0);
-}
-
-static void parts() {
-    for (int tiles = 1; tiles <= 30; ++tiles)
-        for (int k_tiles : {1, 2, 3, 5, 8, 64, 129})
-            for (int workers : {1, 2, 3, 4, 7, 16, 132})
-                for (bool cut : {false, true})
-                    expect_parts(tiles, k_tiles, workers, cut);
-    expect_parts(263, 4096, 132, true);
-}
-
 int main() {
     run_case("grouped order: groups of rows, column by column", grouped);
     run_case("hilbert order: each tile once, and near those before", hilbert);
-    run_case("marks of what the next wave reads again", reuse);
-    run_case("parts: each k-tile once, in the order of k, shares alike, two places", parts);
     run_case("balanced workers: as few as finish in as many waves", balanced);
     return test_result();
 }

@@ -1,10 +1,9 @@
-// How a tile of D is stored by its accumulators, and how the parts of one are added up, in a
-// workspace and in a cluster, against where wgmma has its accumulators.
+// How a tile of D is stored by its accumulators, and how a cluster adds up the parts of one,
+// against where wgmma has its accumulators.
 #pragma once
 
-#include "device/partial_sums.cuh"
-#include "device/tile_choice.h"
-#include "device/tile_store.cuh"
+#include "device/cluster_sums.cuh"
+#include "device/tile.cuh"
 #include "product.cuh"
 
 constexpr int TILE_ROW = 16, TILE_COLUMN = 8; // of the tile in D
@@ -45,9 +44,6 @@ __global__ void store_tile(const __grid_constant__ TensorMap map_d, bf16 *d, int
 template <int COLUMNS, bool EXCHANGED, bool BY_TMA>
 static void expect_stored() {
     using Store = TileStore<COLUMNS, EXCHANGED>;
-    const tile_kernel kernel = {64, COLUMNS, 1, 1, false, 4, 1, 1, EXCHANGED};
-    EXPECT(tile_box(&kernel) == Store::BOX_COLUMNS, "%d columns: the model has boxes of %d, not %d",
-           COLUMNS, tile_box(&kernel), Store::BOX_COLUMNS);
     const int m = TILE_ROW + (EXCHANGED ? COLUMNS : 64) - 4;
     const int n = TILE_COLUMN + (EXCHANGED ? 64 : COLUMNS) - (BY_TMA ? 0 : 5);
     const DeviceArray<uint16_t> d(m * n, UNWRITTEN);
@@ -75,8 +71,6 @@ static void widths_stored() {
 
 constexpr int PARTS = 3;
 constexpr int SUM_BLOCKS = 2;
-constexpr int SUM_COUNT = 8; // accumulators of a thread in each block
-constexpr int SUMS_OF_PART = SUM_BLOCKS * SUM_COUNT * WARPGROUP_THREADS;
 
 // Different for each place, and such that the sum of all parts depends on their order.
 __host__ __device__ inline float sum_of(int part, int thread, int i) {
@@ -90,76 +84,40 @@ static float sum_of_parts(int thread, int i) {
     return sum;
 }
 
-// Each CTA writes its part; the last to arrive adds all, and writes out [thread][16]. before
-// [PARTS] counts how often each number of earlier arrivals was returned.
-__global__ void add_all_parts(float4 *sums, int *arrived, int *before, float *out) {
-    __shared__ bool is_last;
-    const int thread = threadIdx.x;
-    float acc[SUM_BLOCKS][SUM_COUNT];
-    for (int i = 0; i < SUM_BLOCKS * SUM_COUNT; ++i)
-        acc[i / SUM_COUNT][i % SUM_COUNT] = sum_of(blockIdx.x, thread, i);
-    write_sums(&sums[blockIdx.x * SUMS_OF_PART / 4], acc);
-    __syncthreads();
-    if (thread == 0) {
-        const int earlier = count_arrival(arrived);
-        ++before[earlier];
-        is_last = earlier == PARTS - 1;
-    }
-    __syncthreads();
-    if (!is_last)
-        return;
-    add_sums(acc, sums, PARTS, SUMS_OF_PART / 4);
-    for (int i = 0; i < SUM_BLOCKS * SUM_COUNT; ++i)
-        out[thread * SUM_BLOCKS * SUM_COUNT + i] = acc[i / SUM_COUNT][i % SUM_COUNT];
-}
-
-static void parts_added() {
-    const int columns = SUM_BLOCKS * SUM_COUNT;
-    const auto expected = each<float>(WARPGROUP_THREADS * columns,
-                                      [](int i) { return sum_of_parts(i / columns, i % columns); });
-    const DeviceArray<float4> sums(PARTS * SUMS_OF_PART / 4, float4{});
-    const DeviceArray<int> arrived(1, 0), before(PARTS, 0);
-    const DeviceArray<float> out(expected.size(), -1.0f);
-    run(add_all_parts, {PARTS, WARPGROUP_THREADS}, sums, arrived, before, out);
-    arrived.expect("arrivals", {PARTS});
-    before.expect("each number of arrivals once", {1, 1, 1});
-    out.expect("sums in the order of the parts", expected);
-}
-
 template <int WIDTH, bool EXCHANGED>
 struct GatheredTile {
-    static constexpr int ROWS = EXCHANGED ? WIDTH : SUM_BLOCKS * 64;
-    static constexpr int COLUMNS = EXCHANGED ? SUM_BLOCKS * 64 : WIDTH;
-    static constexpr int PITCH = TILE_SUMS_PITCH(COLUMNS, EXCHANGED);
-    using Sums = ClusterSums<ROWS, COLUMNS, PITCH, EXCHANGED, 1>;
-    alignas(16) float sums[ROWS * PITCH];
+    using T = Tile<SUM_BLOCKS * 64, WIDTH, ALONE, EXCHANGED ? SWAPPED : AS_THEY_ARE>;
+    using Sums = ClusterSums<T::ROWS_D, T::COLUMNS_D, T::PITCH, EXCHANGED, 1>;
+    alignas(16) float sums[T::ROWS_D * T::PITCH];
 };
 
 // Each CTA of a cluster has a part of the sums; each adds a share of the rows.
 template <int WIDTH, bool EXCHANGED>
 __global__ void gather_sums(bf16 *d, int m, int n) {
-    using Tile = GatheredTile<WIDTH, EXCHANGED>;
-    Tile &smem = dynamic_smem<Tile>();
+    using Gathered = GatheredTile<WIDTH, EXCHANGED>;
+    Gathered &smem = dynamic_smem<Gathered>();
     for (int block = 0; block < SUM_BLOCKS; ++block) {
         float acc[WIDTH / 2];
         for (int i = 0; i < WIDTH / 2; ++i)
             acc[i] = sum_of(cluster_cta_rank(), block * 64 + fragment_row(threadIdx.x, i),
                             fragment_column(threadIdx.x, i));
-        Tile::Sums::write(smem.sums, acc, block * 64, 0);
+        Gathered::Sums::write(smem.sums, acc, block * 64, 0);
     }
     cluster_sync(); // the sums of all CTAs are there
-    Tile::Sums::add(d, m, n, smem.sums, PARTS, TILE_ROW, TILE_COLUMN, threadIdx.x,
-                    WARPGROUP_THREADS);
+    Gathered::Sums::add(d, m, n, smem.sums, PARTS, TILE_ROW, TILE_COLUMN, threadIdx.x,
+                        WARPGROUP_THREADS);
     cluster_sync_relaxed(); // no CTA leaves while another one may still read its sums
 }
 
 // D ends 5 rows before the tile does, and `cut` columns: rows of D of any length.
 template <int WIDTH, bool EXCHANGED>
 static void expect_gathered(int cut) {
-    using Tile = GatheredTile<WIDTH, EXCHANGED>;
-    const int m = TILE_ROW + Tile::ROWS - 5, n = TILE_COLUMN + Tile::COLUMNS - cut;
+    using Gathered = GatheredTile<WIDTH, EXCHANGED>;
+    using T = typename Gathered::T;
+    const int m = TILE_ROW + T::ROWS_D - 5, n = TILE_COLUMN + T::COLUMNS_D - cut;
     const DeviceArray<uint16_t> d(m * n, UNWRITTEN);
-    run(gather_sums<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS, PARTS, sizeof(Tile)}, d, m, n);
+    run(gather_sums<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS, PARTS, sizeof(Gathered)}, d, m,
+        n);
     d.expect(std::to_string(n) + " columns", tile_in<EXCHANGED>(m, n, [](int i, int j) {
                  return bf16_from_float(sum_of_parts(i, j));
              }));
@@ -170,7 +128,6 @@ static const std::vector<Case> TILE_CASES = {
     {"TileStore by TMA, exchanged: the same", widths_stored<true, true>},
     {"TileStore by threads: the same, rows of any length", widths_stored<false, false>},
     {"TileStore by threads, exchanged: the same", widths_stored<true, false>},
-    {"count_arrival, add_sums: the last CTA adds all parts in their order", parts_added},
     {"ClusterSums: each CTA of a cluster adds a share of the rows",
      [] {
          for (int cut : {4, 5, 6}) {

@@ -10,7 +10,7 @@
 
 constexpr int ROW = 24; // elements from one row of a tile to the next: 8, and what is not meant
 
-using Tile = Shared<uint16_t, WARP_THREADS * ROW>;
+using Rows = Shared<uint16_t, WARP_THREADS * ROW>;
 
 // Which row of the tile lane `lane` names: any permutation will do.
 __host__ __device__ constexpr int row_of_lane(int lane) { return lane * 5 % WARP_THREADS; }
@@ -18,7 +18,7 @@ __host__ __device__ constexpr int row_of_lane(int lane) { return lane * 5 % WARP
 // out [32][COUNT]: the registers of each lane.
 template <int COUNT, bool TRANSPOSED>
 __global__ void read_matrices(uint32_t *out) {
-    uint16_t *tile = dynamic_smem<Tile>().at;
+    uint16_t *tile = dynamic_smem<Rows>().at;
     const int lane = threadIdx.x;
     for (int i = lane; i < WARP_THREADS * ROW; i += WARP_THREADS)
         tile[i] = uint16_t(i + 1);
@@ -48,7 +48,7 @@ static void ldmatrix() {
         return element(0) | element(1) << 16;
     });
     expect_output(std::to_string(COUNT) + " matrices", expected, read_matrices<COUNT, TRANSPOSED>,
-                  {1, WARP_THREADS, 1, sizeof(Tile)});
+                  {1, WARP_THREADS, 1, sizeof(Rows)});
 }
 
 // ---------------------------------------------------------------------------- mma.sync

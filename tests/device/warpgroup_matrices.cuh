@@ -10,7 +10,7 @@ static void expect_product(const std::vector<float> &a, const std::vector<float>
                            const char *what) {
     const bool accumulate = before == before; // a NaN that were not overwritten would be seen
     const DeviceArray<float> d(64 * N, before);
-    run(multiply<bf16, N, BLOCKS>, {1, WARPGROUP_THREADS, 1, sizeof(Operands<bf16, N>)},
+    run(multiply<bf16, N, BLOCKS>, {1, WARPGROUP_THREADS, 1, sizeof(OperandTiles<bf16, N>)},
         DeviceArray(rounded(a, bf16_from_float)), DeviceArray(rounded(b, bf16_from_float)),
         accumulate, d);
     d.expect(what, product(a, b, std::vector<float>(64 * N, accumulate ? before : 0.0f), N));

@@ -1,5 +1,5 @@
-/* The harness's own kernels against the emulator's plain C, and what v24's prepare uploads. The
- * main() of v24 calls step_main() below. */
+/* The harness's own kernels against the emulator's plain C, and what v11's prepare uploads. The
+ * main() of v11 calls step_main() below. */
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
@@ -216,14 +216,13 @@ static void large_output(void) {
     workload_close(&p.workload);
 }
 
-/* On a stream that nothing else waits for, as PyTorch's are. v24 clears hundreds of megabytes at
- * this shape, whose rows it copies, and waits in the kernel for counters that have to begin at 0.
- * With uploads on the legacy stream it computed wrong products or never ended. */
+/* On a stream that nothing else waits for, as PyTorch's are. Uploads on the legacy stream would
+ * arrive too late. */
 static void launch_right_after_prepare(void) {
     enum { TRIES = 30, LIMIT_SECONDS = 10 /* a launch takes 8 ms */ };
     static const size_t DIRTY_BYTES = (size_t)2 << 30; /* more than prepare takes */
     product p;
-    product_open(&p, 8192, 16384, 16383, true);
+    product_open(&p, 8192, 16384, 16384, true);
     problem problem = p.workload.share[0].problem;
     for (int i = 0; i < TRIES && test.failed_here == 0; ++i) {
         void *state = NULL, *dirty = device_memory(DIRTY_BYTES, "what is freed again");
@@ -249,7 +248,7 @@ static void launch_right_after_prepare(void) {
 }
 
 #define STEP .name = "test", .prepare = nothing_to_prepare
-int step_main(const step *v24, int argc, char **argv) {
+int step_main(const step *v11, int argc, char **argv) {
     const struct {
         const char *name;
         void (*body)(void);
@@ -269,11 +268,11 @@ int step_main(const step *v24, int argc, char **argv) {
         {"more than 2^31 elements", large_output, {STEP, .computes = GEMM_BF16}},
         {"more than 2^31 words plus 1", large_output, {STEP, .computes = ADD_ONE_INT32}},
         {"more than 2^31 words transposed", large_output, {STEP, .computes = TRANSPOSE_FP32}},
-        {"a launch right after prepare", launch_right_after_prepare, *v24},
+        {"a launch right after prepare", launch_right_after_prepare, *v11},
     };
     (void)argc;
     (void)argv;
-    device_open(v24, 0, &gpu);
+    device_open(v11, 0, &gpu);
     gpu.info.l2_bytes = 0; /* as few copies of the operands as there can be */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         subject = &cases[i].step;

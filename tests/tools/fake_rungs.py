@@ -21,7 +21,7 @@ CACHED = pytest.mark.cached(
     "bench/**/*.py",
     "bench/results/**/*.jsonl",
     "notes/tools/*.py",
-    "common/device/tile_choice.h",
+    "common/device/tile_model.h",
     knows=rungs.find(),
 )
 SIZE = 256

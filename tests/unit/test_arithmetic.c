@@ -10,7 +10,7 @@ static const step tiled = {
     .name = "v07", .computes = GEMM_BF16, .multiple_m = 128, .multiple_n = 256, .multiple_k = 64};
 static const step loose = {.name = "v00", .computes = GEMM_BF16, .multiple_n = 12, .multiple_k = 1};
 static const step any_row = {
-    .name = "v21", .computes = GEMM_BF16, .multiple_n = 1, .any_row = true};
+    .name = "s07", .computes = GEMM_BF16, .multiple_n = 1, .any_row = true};
 static const step limited = {.name = "a03", .computes = GEMM_FP16, .largest_k = 1 << 23};
 static const step half = {.name = "a06", .computes = GEMM_FP16};
 static const step half_sums = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};

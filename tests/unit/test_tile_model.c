@@ -2,6 +2,7 @@
  * whatever its constants are fitted to. */
 #include "../../emulator/tests/test.h"
 #include "device/tile_model.h"
+#include "golden.h"
 
 /* A card of each kind, as queried. */
 static const tile_gpu CARDS[] = {{{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 62914560, 2483},
@@ -138,6 +139,22 @@ static void more_work_costs_more(void) {
     }
 }
 
+/* The round numbers of the upper rungs, whole and in parts. */
+static void costs(void) {
+    FILE *text = golden_begin();
+    for (int i = 0; i < SHAPE_COUNT; ++i) {
+        const problem *p = &SHAPES[i];
+        fprintf(text, "%d x %d x %d:", p->m, p->n, p->k);
+        for (int j = 0; j < 2 * KIND_COUNT; ++j) {
+            const tile_kind *kind = &KINDS[j / 2];
+            const tile_plan plan = tile_plan_of(kind, p, j % 2, CARDS[0].clusters);
+            fprintf(text, " %.0f", tile_cost(kind, &plan, p->k));
+        }
+        fprintf(text, "\n");
+    }
+    golden_end(text, "costs");
+}
+
 /* ---- ranks */
 
 static void ranks(void) {
@@ -156,11 +173,13 @@ static void ranks(void) {
 }
 
 int main(void) {
+    golden_open("tests/unit/test_tile_model.txt");
     run_case("division by multiplication is division", divisions);
     run_case("order: that of grouped_tile()", orders);
     run_case("plans: costs add up; all tiles are some worker's", every_plan);
     run_case("plans: none of clusters that don't fit", no_cluster);
     run_case("costs: more k and more tiles cost more", more_work_costs_more);
+    run_case("costs: as they were", costs);
     run_case("choices: the cheapest, in their order", ranks);
     return test_result();
 }

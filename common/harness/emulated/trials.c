@@ -11,7 +11,7 @@ static const step_tile ANY_TILE = {.m = 64, .n = 64, .k = 64};
 /* Past the last whole tile. With odd numbers of 8 elements, rows are multiples of 16 bytes alone.
  */
 enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8 };
-/* Columns more than a multiple of 8: D's rows begin anywhere. */
+/* Columns more than a multiple of 8: rows of D begin anywhere. */
 enum { ODD = 3, HALF_ROW = 4 };
 static const int MORE_COLUMNS[] = {ODD, HALF_ROW, 2 * ODD};
 /* The longest row that the warps of a copy share, 256 columns each, without going around. */
@@ -62,64 +62,40 @@ static void add_moves(list *list, const step_tile *tile) {
     add(list, 2 * m, (list->sms + 1) * n, 0, "several tiles per CTA");
 }
 
-/* A shape by rows and columns of tiles; where groups are columns of tiles, the other way round. */
-static trial *add_grid(list *list, const step_tile *tile, int rows, int columns, int k,
-                       const char *edge) {
-    return tile->swaps ? add(list, columns, rows, k, "%s", edge)
-                       : add(list, rows, columns, k, "%s", edge);
-}
-
-/* A rung with one kernel, or with two widths. Rows, below, are what its groups are made of. */
+/* A rung with one kernel, or with two widths. */
 static void add_products(list *list, const step_tile *tile) {
     const step *step = list->step;
     const int above = at_least_one(tile->above), beside = at_least_one(tile->beside);
-    const int rows = tile->swaps ? tile->n * beside : tile->m * above;
-    const int columns = tile->swaps ? tile->m * above : tile->n * beside;
+    const int rows = tile->m * above, columns = tile->n * beside;
     const int workers = list->sms / (above * beside);
     const int k = tile->k, stages = at_least_one(tile->stages);
     const bool clips = step->multiple_m < tile->m;
     const bool goes_twice = tile->ping_pong || tile->wide_n > 0;
     const int several = (goes_twice ? 2 : 1) * workers + 1;
     add(list, 3, 1, 1, "a corner of a tile");
-    if (step->any_row) {
-        add(list, 2 * tile->m + 1, tile->n + RAGGED_N + ODD, 2 * k + RAGGED_K - 1,
-            "rows that TMA does not take");
-    }
     if (stages > 2) {
         /* With two widths it takes the narrow one, and more tiles than of the wide one. */
-        add_grid(list, tile, rows, 2 * (tile->wide_n > 0 ? tile->wide_n : columns),
-                 (stages - 1) * k, "fewer k-tiles than stages");
+        add(list, rows, 2 * (tile->wide_n > 0 ? tile->wide_n : columns), (stages - 1) * k,
+            "fewer k-tiles than stages");
     }
     if (stages > 1) {
-        add_grid(list, tile, clips ? 1 : rows, columns, 2 * stages * k + RAGGED_K,
-                 "twice around the ring");
+        add(list, clips ? 1 : rows, columns, 2 * stages * k + RAGGED_K, "twice around the ring");
     }
     if (clips) {
-        add_grid(list, tile, rows + RAGGED_M, columns + RAGGED_N, 2 * k + RAGGED_K,
-                 "clipped edges");
-    }
-    if (tile->cuts) {
-        add_grid(list, tile, rows - (step->any_row ? HALF_ROW : 0), columns,
-                 step->any_row ? LONGEST_PART + 7 : 3 * workers * k, "a tile in parts");
-        add_grid(list, tile, 2 * rows + RAGGED_N, columns - 8, (2 * stages + 1) * k + RAGGED_K,
-                 "tiles in parts");
+        add(list, rows + RAGGED_M, columns + RAGGED_N, 2 * k + RAGGED_K, "clipped edges");
     }
     if (tile->wide_n > 0) {
         add(list, tile->m + RAGGED_M, workers / 2 * tile->wide_n, 2 * k + RAGGED_K,
             "a wave of wide tiles");
     }
-    add_grid(list, tile, (tile->group > 0 ? tile->group : 2) * rows + last_rows(rows),
-             columns + RAGGED_N, k - RAGGED_K, "a short last group");
-    add_grid(list, tile, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
+    add(list, (tile->group > 0 ? tile->group : 2) * rows + last_rows(rows), columns + RAGGED_N,
+        k - RAGGED_K, "a short last group");
+    add(list, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
 }
-
-static bool is_whole(const step_tile *tile) { return !tile->cuts && !tile->gathers; }
 
 /* What the kernel does that others don't: "ping-pong's tiles in parts, clusters of 2 x 1". */
 static void describe(const step_tile *tile, char *text, size_t size) {
-    const char *tiles = tile->cuts      ? "tiles in parts"
-                        : tile->gathers ? "gathered tiles"
-                                        : "whole tiles";
+    const char *tiles = tile->gathers ? "tiles in parts" : "whole tiles";
     char cluster[48] = "";
     if (tile->above * tile->beside > 1) {
         snprintf(cluster, sizeof cluster, ", clusters of %d x %d", tile->above, tile->beside);
@@ -134,7 +110,7 @@ static int fullest_of(const step *step) {
     for (int kernel = 0; kernel < step->kernels; ++kernel) {
         const step_tile tile = step->tile_of(kernel);
         const int much = 2 * tile.ping_pong + (tile.above * tile.beside > 1);
-        if (is_whole(&tile) && much > best) {
+        if (!tile.gathers && much > best) {
             fullest = kernel;
             best = much;
         }
@@ -148,24 +124,14 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
     const int workers = at_least_one(sms / (above * beside));
     const int n = tile->n * beside;
     problem shape = {.m = last_rows(tile->m * above), .n = n - 8};
-    int k_tiles = 3 * LEAST_SHARE; /* gathered: three parts, which divide no tile's rows */
-    if (is_whole(tile)) {
+    int k_tiles = 3 * LEAST_SHARE; /* three parts, which divide no tile's rows */
+    if (!tile->gathers) {
         /* In a ping-pong a consumer skips three rounds of the ring, which change the parity; or it
          * stores a tile of one k-tile while the other still reads the ring. */
         const bool is_short = tile->ping_pong && !fullest;
         k_tiles = is_short ? 1 : (tile->ping_pong ? 3 : 1) * tile->stages + 1;
         shape.m += tile->m * above;
         shape.n = (tile->ping_pong ? workers - is_short : 2) * n + RAGGED_N;
-    } else if (tile->cuts && (tile->ping_pong || workers < 3)) {
-        /* A wave, and another one but for one tile: shares begin in one tile and end in the next.
-         */
-        k_tiles = pieces(LEAST_SHARE * workers, at_least_one(workers - 1));
-        shape.n += (2 * workers - 2) * n;
-    } else if (tile->cuts && tile->swaps) {
-        k_tiles = LONGEST_PART / tile->k; /* more than three parts */
-    } else if (tile->cuts) {
-        k_tiles = 2 * LEAST_SHARE; /* two tiles in two parts each */
-        shape.n += n;
     }
     shape.k = k_tiles * tile->k - RAGGED_K;
     return shape;
@@ -174,8 +140,7 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
 static void add_kernel(list *list, int kernel) {
     const step *step = list->step;
     const step_tile tile = step->tile_of(kernel);
-    const bool odd = step->any_row && !is_whole(&tile);
-    const int more = odd ? MORE_COLUMNS[list->count % 3] : 0;
+    const int more = step->any_row && tile.gathers ? MORE_COLUMNS[list->count % 3] : 0;
     const bool fullest = kernel == fullest_of(step);
     problem shape = shape_of_kernel(&tile, list->sms, fullest);
     char edge[EDGE_SIZE];
@@ -183,14 +148,14 @@ static void add_kernel(list *list, int kernel) {
     trial *added = add(list, shape.m, shape.n + more, shape.k, "%s", edge);
     options *o = &added->options;
     shape = (problem){.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
-    if (step->kernel_of(&shape) != kernel) { /* it cuts no tiles on so few multiprocessors */
+    if (step->kernel_of(&shape) !=
+        kernel) { /* no cluster of its parts fits on so few multiprocessors */
         --list->count;
         return;
     }
     o->kernel = kernel + 1;
     o->first_order = 1; /* the first is tried at other shapes */
-    /* A second launch finds what parts have left in the workspace. */
-    o->random_orders = !is_whole(&tile) || tile.ping_pong || kernel % 2 == 1;
+    o->random_orders = tile.gathers || tile.ping_pong || kernel % 2 == 1;
     o->alone = kernel > 0;
     if (fullest) {
         snprintf(added->edge, sizeof added->edge, "several tiles per CTA");

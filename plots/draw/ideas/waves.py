@@ -28,13 +28,12 @@ EDGE = 0.07  # of D's side: how wide the panels of A and B are drawn
 def hits(order, tile, size, capacity, backwards, hints):
     """Of each step along k, in the order of k, whether the shown wave finds its slices of A in the L2:
     the part of them. All CTAs of a wave go through k in step."""
-    again = {}  # of each wave's panels whether the next one reads it
-    for i, row in enumerate(zip(*(order[key] for key in ("m", "n", "row_again", "column_again")))):
-        for side, panel, read in (("a", row[0], row[2]), ("b", row[1], row[3])):
-            again[i // order["workers"], side, panel] = read
+    read = set()  # (wave, side, panel)
+    for i, tile_at in enumerate(zip(order["m"], order["n"])):
+        read |= {(i // order["workers"], side, panel) for side, panel in zip("ab", tile_at)}
     cache, found = model.Cache(capacity), {}
     for wave, (side, panel, k), count in model.uses(order, tile, size, backwards):
-        there = cache.use((side, panel, k), count, hints and not again[wave, side, panel])
+        there = cache.use((side, panel, k), count, hints and (wave + 1, side, panel) not in read)
         if (wave, side) == (SHOWN, "a"):
             found.setdefault(k, []).append(there)
     return [sum(found[k]) / len(found[k]) for k in sorted(found)]

@@ -16,28 +16,6 @@ DEVICE int cluster_index() { return int(blockIdx.x) / emulator::cluster_ctas(); 
 // %nclusterid.x.
 DEVICE int cluster_count() { return int(gridDim.x) / emulator::cluster_ctas(); }
 
-// From %ctaid.x and %nctaid.x.
-template <int CTAS>
-DEVICE int worker_index() {
-    return int(blockIdx.x) / CTAS;
-}
-template <int CTAS>
-DEVICE int worker_count() {
-    return int(gridDim.x) / CTAS;
-}
-
-// The place among the CTAs that take a place together, and the rank of their first.
-template <int CTAS>
-DEVICE int worker_rank() {
-    return cluster_cta_rank() % CTAS;
-}
-
-// From %cluster_ctarank.
-template <int CTAS>
-DEVICE int worker_first_rank() {
-    return CTAS > 1 ? cluster_cta_rank() / CTAS * CTAS : 0;
-}
-
 // Both halves of the cluster's barrier. A missing one shows when a peer's memory is used too early
 // or too late.
 DEVICE void cluster_sync(EMULATOR_SITE) {

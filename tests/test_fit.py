@@ -1,39 +1,18 @@
-"""v18 takes the kernel that is fastest, or close to it, where that is recorded; and bench/fit.py finds
-constants of the model of s08 from times that were made with others."""
+"""bench/fit.py finds constants of the model of s08 from times that were made with others."""
 
 import ctypes
 import json
 import random
 import re
-import subprocess
 
 import pytest
 
-from tools import BUILD, made_runs
+from tools import made_runs
 from tools.fake_rungs import CACHED, holds
 
-from bench import fit, record
-from notes.tools import tables
+from bench import fit
 
 pytestmark = CACHED
-MOST_SLOWER = 0.02  # than the fastest variant's rate
-KERNEL = {f"v18-{form}": i for i, form in enumerate(["tall", "wide", "turns", "square", "narrow"])}
-RUNS = [run for run in tables.Library().runs if {"v18", *KERNEL} <= {*run.measured}]
-TOLD = (16384, 4096, 256)  # where it matters that ends in ping-pong take longer
-
-
-@pytest.mark.needs("tests/choice/rung", "tests/choice/quick-turns")
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: tables.title(run.shape))
-def test_choice(run):
-    """The choice costs little; at one shape a model with quick ends in ping-pong makes a worse one."""
-    assert {*record.CHOICES.split(",")} == {"v18", *KERNEL}
-    rates = {KERNEL[name]: run.against(name, "v18").ratio for name in KERNEL}
-    for program in ("rung", "quick-turns") if run.shape == TOLD else ("rung",):
-        words = [BUILD / "tests/choice" / program, *map(str, (run.gpu["sms"], *run.shape))]
-        said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
-        slower = 1 - rates[int(said)] / max(rates.values())
-        assert (slower <= MOST_SLOWER) == (program == "rung"), f"{program} takes {said}"
-
 
 KERNELS = {
     "128 x 256, 4 stages, cooperative, gathers": (128, 256, 2, 0, 0, 4, 1, 1, 0, 1, 0, 64),
