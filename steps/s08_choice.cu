@@ -298,11 +298,11 @@ static int prepare(const problem *p, void **state) {
     // more than it gains at its start.
     made->late = made->cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once, where an
-    // operand is read once. Where it is read again, that pays if the L2 holds A and B; in trials
-    // v16 was slower so at 8192 cubed. Lines that two k-tiles share would be fetched twice.
+    // operand is read once. Where it is read again, that pays if the L2 holds A and B: in trials
+    // v16 was slower so at 8192 cubed. Lines that two k-tiles share only cost the L2 time so.
     const bool once = plan.tiles_m == 1 || plan.tiles_n == 1;
-    const bool promotes =
-        lines ? once || fits_l2 : once && !fits_l2 && (plan.parts == 1 || tile_ctas(&kind) == 1);
+    const bool apart = plan.parts > 1 && tile_ctas(&kind) > 1;
+    const bool promotes = lines ? once || fits_l2 : once && !fits_l2 && !apart;
     const auto promotion = promotes ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tile_maps(&made->maps, kind, p, made->padded ? made->padded : p->a,
                           made->padded ? made->padded + size_t(p->m) * made->pitch : p->b,
