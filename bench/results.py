@@ -23,8 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 HOME = "nvidia-h200"  # the GPU that is shown unless a page says otherwise
 SIZE = 8192  # of the headline: m = n = k ...
-TOP = "v16"  # ... where this rung is the fastest ...
-LAST = "v17"  # ... and this the last that is made for it
+TOP = "v16"  # ... where this rung is the fastest
 PROTOCOLS = ("burst", "sustained", "call")
 
 # --- names --------------------------------------------------------------------------------------

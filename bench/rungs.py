@@ -10,6 +10,9 @@ from pathlib import Path
 from bench.results import ROOT, name_order, rung_of
 
 STEPS = ROOT / "steps"
+TRACKS = {"v": "Hopper", "s": "Shapes", "a": "Ampere", "t": "TMA", "f": "FP8"}
+# The second line of a rung that the learner's path leaves out.
+ASIDE = re.compile(r"//.*\n// (Optional|Side branch(?:, leads to \w+)?)\.\n")
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,11 @@ class Rung:
     path: Path
     idea: str
     below: str | None  # the rung that it grows from; None for the first of a track
+    aside: str  # 'optional', or 'side branch, leads to s06'; empty on the learner's path
     block_scales: bool  # of FP8
     promotes: bool  # the same
+
+    leads_to = property(lambda self: self.aside.partition(" leads to ")[2])  # its idea wins there
 
 
 def field(text, name):
@@ -38,12 +44,20 @@ def find(steps=STEPS):
         name, text = path.name[:3], path.read_text(encoding="utf-8")
         below = field(text, "below") or numbered_below.get(name[0])
         of_fp8 = (f"    .{one} = " in text for one in ("block_scales", "promotion"))
-        found[name] = Rung(name, path, field(text, "idea") or "", below, *of_fp8)
+        aside = ASIDE.match(text)
+        words = (field(text, "idea") or "", below, aside[1].lower() if aside else "")
+        found[name] = Rung(name, path, *words, *of_fp8)
         numbered_below[name[0]] = name
     return found
 
 
 today = cache(find)
+
+
+def aside_of(name):
+    """Why the learner's path leaves out this rung, or the rung of this variant; '' if it doesn't."""
+    rung = today().get(rung_of(name))
+    return rung.aside if rung else ""
 
 
 def scales_blocks(name):

@@ -1,4 +1,5 @@
 // v08: clusters, TMA multicast.
+// Side branch, leads to s06.
 //
 // The two CTAs of a cluster compute tiles one above the other, which need the same rows of B. Each
 // loads half of them and multicasts it to both: per k-tile a CTA requests 256 rows from the L2
@@ -6,7 +7,7 @@
 // consumer arrives on the empty barriers of both, and the CTAs wait for each other. We query how
 // many clusters fit: a cluster lives inside one GPC, and not every GPC has an even number of SMs.
 // Expected: 1.5 % slower than v07. There, requests of neighbouring CTAs for the same lines merge on
-// their way to the L2: the same saving without the waits. The next rung grows from v07.
+// their way to the L2: the same saving without the waits.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/fragment.cuh"

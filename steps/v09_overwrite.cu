@@ -1,4 +1,5 @@
 // v09, from v07: fewer instructions around the wgmmas.
+// Optional.
 //
 // v07 fills the accumulators with zeros before each tile: 128 moves per thread, and a wgmma that
 // has to wait for them. wgmma takes a predicate that makes it overwrite instead of accumulate: the

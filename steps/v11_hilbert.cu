@@ -1,10 +1,11 @@
 // v11: tiles in Hilbert order.
+// Side branch.
 //
 // The CTAs that run at the same time work on consecutive tiles of the order. Along a Hilbert curve
 // consecutive tiles form a compact block, whatever the grid and the number of CTAs, and there is no
 // group size to choose. The host computes the order once; the CTAs read it from memory. Expected:
 // 1 % slower than v10. In v10's groups 16 consecutive CTAs need the same rows of B, and their
-// requests merge; along the curve only two do, on average. The next rung grows from v10.
+// requests merge; along the curve only two do, on average.
 #include "step.h"
 #include "device/hilbert.h"
 #include "device/launch.cuh"

@@ -1,4 +1,5 @@
 // v12, from v10: stmatrix.
+// Optional.
 //
 // A thread of v10 stages its accumulators in 64 stores of 4 bytes. stmatrix writes four 8 x 8
 // matrices with one instruction, straight from the fragment's layout: 16 instead of 64. Under the

@@ -1,4 +1,5 @@
 // v13: every other tile walks k backwards.
+// Optional.
 //
 // The next wave of tiles mostly reads the same rows of A. Of these the L2 still holds the columns
 // that were read last, so the next tile starts there: every other tile of a CTA walks k backwards.

@@ -1,4 +1,5 @@
 // v15: ping-pong: one consumer multiplies, one stores.
+// Side branch, leads to s02.
 //
 // While v14 stores a tile, no warpgroup multiplies. In ping-pong each consumer has a tile of its
 // own: one multiplies, with a k-tile's wgmmas in flight, while the other stores. A consumer holds a

@@ -135,14 +135,15 @@ def test_links(book):
 @pytest.mark.parametrize("name", RUNGS)
 def test_rung(book, name):
     """A rung's page has its whole source and its diff; unmarked words are on both sides. It leads to
-    its parts and its neighbours."""
-    rung, one, names = RUNGS[name], book[f"rungs/{name}.html"], [None, *RUNGS, None]
+    its parts and its neighbours on the learner's path."""
+    rung, one = RUNGS[name], book[f"rungs/{name}.html"]
     lines = rung.path.read_text(encoding="utf-8").splitlines()
     assert lines_of(one) == lines
     links = all_of(one.find(".//nav[@class='onpage']"), "href", "a")
     parts = ["note", "times", "resources", "source", *["diff"] * bool(rung.below)]
     assert {f"#{part}-of-{name}" for part in parts} <= {*links}
-    beside = names[names.index(name) - 1], names[names.index(name) + 1]
+    path = [None, *(other for other in RUNGS if other == name or not RUNGS[other].aside), None]
+    beside = path[path.index(name) - 1], path[path.index(name) + 1]
     for where in ("above", "below"):
         turns = all_of(one.find(f".//nav[@class='turn {where}']"), "href", "a")
         assert turns == [f"{other}.html" for other in beside if other]

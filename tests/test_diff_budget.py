@@ -23,10 +23,12 @@ LARGER = {
 @pytest.mark.parametrize("rung, lines, changed", ROWS, ids=[row[0].name for row in ROWS])
 def test_budget(rung, lines, changed):
     """A rung that says in its record which one it grows from says so in its first line: "v09, from
-    v07: an idea."."""
+    v07: an idea.". Its second line is empty, unless the learner's path leaves it out."""
     most_changed, most_lines, _ = LARGER.get(rung.name, USUAL)
     assert sum(changed or ()) <= most_changed and lines <= most_lines
     text = rung.path.read_text(encoding="utf-8")
     said = rungs.field(text, "below")
     grows = f", from {said}" if said else ""
-    assert text.split("\n")[0] == f"// {rung.name}{grows}: {rung.idea}."
+    first, second = text.split("\n")[:2]
+    assert first == f"// {rung.name}{grows}: {rung.idea}."
+    assert second.removeprefix("//").lower() == (f" {rung.aside}." if rung.aside else "")

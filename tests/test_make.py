@@ -30,6 +30,7 @@ terminal() { script -qec "$*" /dev/null; }
 TABLE = r"""
 make                                => ^make $verb( |$)
 make list; bare list                => ^$rung  [^(]
+make list                           => ^v08  .* \(side branch, leads to s06\)$
 make diffstat                       => ^v12 
 make diff N=1                       => nothing below
 make diff 2 BUILD=/proc; make diff 2 | head -n 1; make list | head -n 1; bare diff 2; make diff a4; make diff v16 => ^(v01|v01 -> v02|a03 -> a04|v14 -> v16)\b

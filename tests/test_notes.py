@@ -71,6 +71,21 @@ def test_all_pages():
 
 
 @pytest.mark.check
+def test_path():
+    """The route of notes/start-here.md is the learner's path; its next table has the rungs that the
+    path leaves out, each beside the one that it leads to."""
+    page = PAGES["notes/start-here.md"].read_text(encoding="utf-8")
+    route, _, besides = page.partition("## How to read a rung")[0].partition("| purpose |")
+    asides = {name: rung.leads_to for name, rung in RUNGS.items() if rung.aside}
+    linked = re.compile(r"\(rungs/(v\d+)\.md\)")
+    path = [name for name in RUNGS if name[0] == "v" and name not in asides]
+    assert linked.findall(route) == path
+    assert sorted(linked.findall(besides)) == sorted(asides)
+    for name, there in asides.items():
+        assert not there or re.search(rf"/{name}\.md\).*/{there}\.md\)", besides)
+
+
+@pytest.mark.check
 @pytest.mark.parametrize("place", PAGES)
 def test_figures(place):
     """Few figures in sentences, and no measured rate or gain typed, but for code and predictions."""

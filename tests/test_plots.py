@@ -20,6 +20,7 @@ from tools.made_runs import H100, H200, V, run, run_of_parts
 
 from bench import results
 from bench import trace as traces
+from bench.rungs import today
 
 PLOTS = ROOT / "plots"
 WIDTH, SHOWN_WIDTH = 1440, 900  # pixels of a PNG, and of a picture on GitHub
@@ -62,9 +63,10 @@ T = [f"t{number:02}" for number in range(2, 9)]
 def reading(uses, *values):
     """A parameter with marks that say which rungs and probes its test uses."""
     rungs = [name for name in uses.split() if len(name) == 3]
-    marks = [pytest.mark.cached(*READS, *(f"steps/{name}_*" for name in rungs))]
+    reads = [*READS, *(f"steps/{name}_*" for name in rungs)]
     probes = (f"probes/{name}" for name in uses.split() if name not in rungs)
-    return pytest.param(*values, marks=[*marks, pytest.mark.needs(*probes)])
+    marks = [pytest.mark.cached(*reads, knows=today()), pytest.mark.needs(*probes)]
+    return pytest.param(*values, marks=marks)
 
 
 def drawn(name, *values):
@@ -336,7 +338,7 @@ def at_sizes(**how):
 
 # A picture, the runs, what it says, or is said if it can't be drawn or lacks something, and what isn't.
 MADE = (
-    ("ladder", lambda: [run(**LOW), run(**OLD), run()], "v17|473|697 TFLOPS", "v18|no line"),
+    ("ladder", lambda: [run(**LOW), run(**OLD), run()], "v17|473|697 TFLOPS", "no line"),
     ("ladder", lambda: [run(alone=True)], "v17|no line for the best", "best cuBLASLt,"),
     ("ladder", lambda: made_runs.loaded(made_runs.rows(failed="v02")), "v17|failed", "350 W"),
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),

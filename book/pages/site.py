@@ -21,7 +21,6 @@ from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
 from notes.tools import tables
 
-TRACKS = {"v": "Hopper", "s": "Shapes", "a": "Ampere", "t": "TMA", "f": "FP8"}
 STYLE = "style.css"
 SEARCH, INDEX = "search.html", "search-index.js"
 RESULTS = "bench/results"
@@ -283,7 +282,7 @@ class Site:
             prose.title if prose else f"{rung.name}: {rung.idea}",
             rung=rung,
             path=path,
-            track=TRACKS[rung.name[0]],
+            track=rungs.TRACKS[rung.name[0]],
             header=opening_of(text),
             prose=prose,
             ring=ring.moving(rung.name, text),
@@ -298,7 +297,7 @@ class Site:
         """The first page, which leads to all rungs, ideas, notes and results."""
         prose = self.prose(here, "README.md", self.read("README.md").partition("\n## ")[0])
         made = []
-        for letter, name in TRACKS.items():
+        for letter, name in rungs.TRACKS.items():
             body = self.prose(here, "README.md", self.track_text(letter)).html
             made.append((letter, f"The {name} track", body))
         self.ask_for("README.md")
@@ -350,14 +349,13 @@ class Site:
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        templates.globals.update(tracks=TRACKS, rungs=self.rungs.values(), pages=self.pages)
+        templates.globals.update(tracks=rungs.TRACKS, rungs=self.rungs.values(), pages=self.pages)
         templates.globals["script"] = lambda name: (here / name).read_text(encoding="utf-8")
         made = {STYLE: (here / STYLE).read_bytes()}
         made.update((place, (self.root / path).read_bytes()) for place, path in self.copies.items())
         texts = {}
-        rows = [f"rungs/{name}.html" for name in self.rungs], self.idea_places()
         for place, page in self.pages.items():
-            previous, following = neighbours(place, rows)
+            previous, following = neighbours(place, [self.path_by(place), self.idea_places()])
             texts[place] = templates.get_template(page.template).render(
                 page=page,
                 to=lambda there, here=place: relative(here, there),
@@ -371,6 +369,11 @@ class Site:
         texts[INDEX] = search.index_of(searched)
         made.update((place, text.encode("utf-8")) for place, text in texts.items())
         return dict(sorted(made.items()))
+
+    def path_by(self, place):
+        """The rungs' pages on the learner's path, with the one there, which may be beside it."""
+        places = {f"rungs/{name}.html": rung.aside for name, rung in self.rungs.items()}
+        return [one for one, aside in places.items() if one == place or not aside]
 
     def link_if(self, here, path):
         """A link to a place in the tree whose page is there, or ''."""

@@ -284,17 +284,40 @@ def ratio_columns(runs, *own):
 def results_table(library, *, steps=rungs.STEPS):
     """The v track at 8192 cubed: rates, and ratios on each GPU."""
     runs = library.headline()
+    names = runs[CUBE, HOME].names
     columns = [("TFLOPS", [runs[CUBE, HOME]], "tflops", "±")]
     columns += [(head, [runs[CUBE, gpu]], how, "±") for head, gpu, how in ratio_columns(runs)]
-    columns = programs(["step", "idea"], runs, runs[CUBE, HOME].names, columns, steps)
-    return [*markdown(columns), "", caption(runs)]
+    columns = programs(["step", "idea"], runs, names, columns, steps)
+    mark_path(columns, names, rungs.find(steps))
+    words = "Bold: the learner's path; a side branch loses in this record."
+    return [*markdown(columns), "", caption(runs, words)]
+
+
+def mark_path(columns, names, known):
+    """Makes the names of the learner's path bold, and adds to the other ideas what they are."""
+    for row, rung in enumerate(map(known.get, names), 1):
+        if rung and rung.aside:
+            there = rung.leads_to
+            link = f"[{there}](steps/{known[there].path.name})" if there in known else there
+            columns[1][row] += f" ({rung.aside.replace(there, link) if there else rung.aside})"
+        elif rung:
+            columns[0][row] = f"**{columns[0][row]}**"
+
+
+def lists(_library):
+    """Links to the pages of all rungs, track by track; those that the path leaves out are apart."""
+    found = {}
+    for name, rung in rungs.find().items():
+        words = ", ".join(filter(None, (rungs.TRACKS[name[0]], rung.aside.partition(",")[0])))
+        found.setdefault(words, []).append(f"[{name}](rungs/{name}.md)")
+    return [f"- {words}: {', '.join(links)}" for words, links in found.items()]
 
 
 def picture(library):
     """The picture of the v track, with its rates in words."""
     run = library.headline()[CUBE, HOME]
-    names = [name for name in run.measured if name <= results.LAST]
-    said = (f"{called(name)} {run.rate(name).mid:.0f}" for name in [*names, "cublas", "cublaslt"])
+    shown = [*run.measured, "cublas", "cublaslt"]
+    said = (f"{called(name)} {run.rate(name).mid:.0f}" for name in shown)
     words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {', '.join(said)}"
     return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
 
@@ -581,7 +604,8 @@ def energy(library, what, rung):
     return markdown([*zip(*rows)])
 
 
-BLOCKS = {"results": results_table, "shapes": at_shapes}  # by the first word of their markers
+# By the first word of their markers.
+BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
 BLOCKS |= {
     one.__name__: one
     for one in (

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bench.rungs import aside_of
 from plots.draw import style
+
+ASIDE = {"color": "#CDE8F7", "label": "the same, of a rung beside the learner's path"}
 
 
 def label_size(names):
@@ -24,7 +27,8 @@ def rung(axes, x, run, name, top, size):
     rate = run.rate(name)
     what = "rung: median and 10th to 90th percentile; at its foot the ratio to "
     what += f"{run.measure.other_name} in the same run"
-    axes.bar(x, rate.mid, width=0.74, color=style.SKY, zorder=2, label=what)
+    how = ASIDE if aside_of(name) else {"color": style.SKY, "label": what}
+    axes.bar(x, rate.mid, width=0.74, zorder=2, **how)
     line = {"color": "black", "capsize": 4, "linewidth": 1.2, "zorder": 4}
     axes.errorbar(x, rate.mid, yerr=spread_of(rate), **line)
     y = 0 if rate.mid > 0.16 * top else rate.high  # a short bar has them above it

@@ -49,17 +49,16 @@ def highs_of(run, names):
 
 
 def ladder(records):
-    """The headline run, of it the rungs that are for its size; all of a chosen one."""
+    """The headline run."""
     run = records.headline()
-    names = [name for name in run.names if records.chosen or name <= results.LAST]
     if "cublaslt" not in run.contenders:
         print("ladder: no line for the best cuBLASLt: it is not recorded")
     lines = lines_of(run, records)
     figure, axes = style.figure_of(4.4)
     for y, words, _, how in lines:
         axes.axhline(y, zorder=3, label=words, **how)
-    top = 1.06 * max(highs_of(run, names) + [line[0] for line in lines])
-    bars.rungs(axes, run, names, top, bars.label_size(names))
+    top = 1.06 * max(highs_of(run, run.names) + [line[0] for line in lines])
+    bars.rungs(axes, run, run.names, top, bars.label_size(run.names))
     axes.set_ylabel("TFLOPS")
     return style.frame(figure, style.what(run), style.details(run))
 
