@@ -124,10 +124,15 @@ def shapes_of(options, tracks):
 
 
 def searched_with(name):
-    """Programs with the same track and key share what one search among cuBLASLt's algorithms found:
-    all, but of FP8 those that add and scale alike."""
+    """Programs with the same key run in turn and share what one search among cuBLASLt's algorithms
+    found: those of a track, and v and s, which compute the same; of FP8 those that add and scale
+    alike."""
     rung = rungs.today().get(results.rung_of(name))
-    return name[0], rungs.scales_blocks(name), rung is None or rung.promotes or name[0] != "f"
+    return (
+        name[0].replace("s", "v"),
+        rungs.scales_blocks(name),
+        rung is None or rung.promotes or name[0] != "f",
+    )
 
 
 def make_tasks(options, protocols):
@@ -136,10 +141,11 @@ def make_tasks(options, protocols):
     alike = {}
     for name, path in find_programs(options):
         alike.setdefault(searched_with(name), []).append((name, path))
-    found = shapes_of(options, tuple(dict.fromkeys(track for track, *_ in alike)))
+    ladders = [(programs[0][0][0], tuple(programs)) for programs in alike.values()]
+    found = shapes_of(options, tuple(dict.fromkeys(track for track, _ in ladders)))
     return [
-        Task(track, protocol, shape, tuple(programs))
-        for (track, *_), programs in alike.items()
+        Task(track, protocol, shape, programs)
+        for track, programs in ladders
         for protocol, shape in product(protocols, found[track])
     ]
 

@@ -34,6 +34,8 @@ APART = ("a01", "t01")  # they compute something else than their track, and run 
 # A rung (v07), a variant of it (v06-each-sm), or a rival beside its track (v-cutlass-cooperative).
 NAME = re.compile(r"[vsatf]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
 EARLY = "early"  # the rung itself, launched early, beside its usual launch
+FIRST = "cublaslt_first"  # what cuBLASLt takes without a search
+TUNED = "tuned"  # the fastest of a rung's kernels, which a search found
 
 
 def is_rival(name):
@@ -82,6 +84,7 @@ class Contender(NamedTuple):
 CONTENDERS = {
     "cublas": Contender("v", "cuBLAS", "its default, fp32 sums", "cuBLAS"),
     "cublaslt": Contender("v", "cuBLASLt", "the best", "cuBLASLt's best"),
+    FIRST: Contender("v", "cuBLASLt", "its first heuristic", "cuBLASLt's first"),
     "cublas_fp16_sums": Contender("a", "cuBLAS", "fp16 sums", "cuBLAS, fp16 sums"),
     "cublaslt_accurate": Contender("f", "cuBLASLt", "accurate", "cuBLASLt (accurate)"),
     "cublaslt_fast": Contender("f", "cuBLASLt", "fast accumulation", "cuBLASLt (fast)"),
@@ -260,6 +263,25 @@ class Run:
 
 
 # --- files --------------------------------------------------------------------------------------
+
+UNREAD = ("digest", "errors", "copies", "launches", "idle_ms", "gated")
+
+
+def lean(row):
+    """A timed row without what nothing in this tree reads, for records, which git keeps: also without the
+    times by which a search found the fastest; of a sweep with the samples alone."""
+    found, timed = row.get("heuristics"), row.get("timed")
+    if not timed:
+        return row
+    kept = ("seconds", "kernel") if TUNED in timed else set().union(*timed.values())
+    timed = {
+        who: {key: value for key, value in one.items() if key in kept}
+        for who, one in timed.items()
+        if not who.startswith("kernel-")
+    }
+    found = found and {**found, "winner": {"name": found["winner"]["name"]}}
+    row = {**row, "timed": timed, "heuristics": found}
+    return {key: value for key, value in row.items() if value and key not in UNREAD}
 
 
 def append(path, row):

@@ -200,7 +200,7 @@ class File:
     def append(self, row, task):
         """Writes it, and keeps it for what is printed."""
         self.path = self.path or self.place(row["context"]["gpu"])
-        results.append(self.path, row)
+        results.append(self.path, results.lean(row) if self.options.record else row)
         self.rows.append((task, row))
 
     def place(self, gpu):

@@ -42,6 +42,7 @@ SPELLING = (
 FAMILY_SHAPES = 60
 CLASSES = 4  # each shape belongs to one: seeds that differ modulo this share none
 LARGEST_DRAWN = 32768
+SMALLEST, LARGEST_PRODUCT = 2**24, 2**33  # m * n * k of `small`
 MOST_ELEMENTS = 2**29  # of A, B and D together: with four D and two copies of all 8 GB at most
 LAYERS = (4096, 5120, 7168, 8192, 14336, 28672)  # what n and k of `rows` are
 EXACT = Context(prec=40)  # Decimal rounds alike on every machine
@@ -92,11 +93,17 @@ def odd(bits):
             return m, n, k
 
 
-FAMILIES = {  # how one is drawn, GFLOP from and to
+def small(bits):
+    """Powers of two from 64 to 32768. There are some 600 of them, 135 or more in a class."""
+    return tuple(2 ** (6 + next(bits) % 10) for _ in "mnk")
+
+
+FAMILIES = {  # how one is drawn, GFLOP from and to; a new one comes last, since places make the bits
     "aligned": (aligned, 4, 3000),
     "any": (any_m, 1, 2000),
     "rows": (rows, 0, 2000),
     "odd": (odd, 1, 2000),
+    "small": (small, 2e-9 * SMALLEST, 2e-9 * LARGEST_PRODUCT),
 }
 FAMILY = re.compile(rf"({'|'.join(FAMILIES)}):([0-9]{{1,6}})(?::([1-9][0-9]?))?")
 

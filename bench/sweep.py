@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Times one rung over many shapes beside cuBLAS and the best of cuBLASLt, and records a row for
-each.
+"""Times one rung over many shapes beside cuBLAS and the first and the best of cuBLASLt's
+heuristics, and records a row for each.
 
     python3 -m bench.sweep --sizes aligned:1,few
-    python3 -m bench.sweep --sizes any:2:15 --steps s08
+    python3 -m bench.sweep --sizes any:2:15,4096 --steps s08 --kernel best:16
 
-A family of shapes (aligned, any, rows, odd) is drawn from the seed after it: 60 of them, unless a
-number follows (bench/shapes.py). One process of the rung's program measures all shapes in bursts,
-so CUDA and cuBLAS start once; after a failure another one goes on with the next shape. At each
-shape the rung is checked, every heuristic that cuBLASLt returns is timed, and the fastest runs
-beside the rung, its early launch and cuBLAS, round by round. With four rounds each of them begins
-once.
+A family of shapes (aligned, any, rows, odd, small) is drawn from the seed after it: 60 of them,
+unless a number follows (bench/shapes.py). One process of the rung's program measures all shapes in
+bursts, so CUDA and cuBLAS start once; after a failure another one goes on with the next shape. At
+each shape the rung is checked and every heuristic that cuBLASLt returns is timed, with --kernel also
+the rung's own kernels: the fastest of each runs beside the rung, its early launch and the others,
+round by round.
+
+At the end each family has four figures, geometric means: the rung's choice against cuBLASLt's first
+heuristic, since neither was timed before; the fastest of the rung's kernels against cuBLASLt's
+best; what the choice loses to that kernel (regret), and early launches against usual ones.
 
 Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses
 the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
@@ -22,10 +26,26 @@ from __future__ import annotations
 import time
 from statistics import geometric_mean
 
-from bench import ladder, run, rungs, shapes
+from bench import ladder, results, run, shapes
 from bench.run import UsageError
 
-WORST = 10  # shapes that are printed
+# Of a rung at a shape: whose time over whose. Above 1 the second is faster.
+FIRST = results.FIRST, "step"  # neither was timed before
+BEST = "cublaslt", results.TUNED  # both were
+REGRET = "step", results.TUNED
+BY_EARLY = "step", results.EARLY
+SHOWN = {
+    "of cuBLASLt's first": FIRST,
+    "tuned, of its best": BEST,
+    "regret": REGRET,
+    "by early launch": BY_EARLY,
+}
+
+
+def compared(runs, name, pair):
+    """{shape: ratio} of such runs that have both of the pair."""
+    ratios = {run.shape: run.ratio(name, *pair) for run in runs if name in run.measured}
+    return {shape: ratio.mid for shape, ratio in ratios.items() if ratio}
 
 
 class Shapes(run.Process):
@@ -67,34 +87,39 @@ class Sweep(ladder.Ladders):
         self.process = None  # it has ended
         return super().written(entry, process)
 
+    def command_of(self, entry):
+        """With the rung's own kernels to be timed, if they are."""
+        kernel = self.options.kernel
+        return super().command_of(entry) + (["--kernel", kernel] if kernel else [])
+
     def show(self, points):
-        """What the families come to, and the worst shapes."""
+        """What each family comes to."""
         name = self.tasks[0].programs[0][0]
-        found = {one.shape: one for one in points if name in one.measured}
-        ratios = {shape: one.ratio(name, "cublaslt").mid for shape, one in found.items()}
         for word in self.options.sizes.split(","):
-            family = [ratios[one] for one in shapes.of_word(word, name[0]) if one in ratios]
+            places = {*shapes.of_word(word, name[0])}
+            family = [run for run in points if run.shape in places and run.measured]
+            found = {words: compared(family, name, pair) for words, pair in SHOWN.items()}
+            texts = [f"{words} {summary(of.values())}" for words, of in found.items() if of]
             if family:
-                print(
-                    f"{word:12} {len(family)} shapes, of cuBLASLt's best: geometric mean "
-                    f"{geometric_mean(family):.3f}, lowest {min(family):.3f}, "
-                    f"{sum(ratio >= 1 for ratio in family)} at 1 or above"
-                )
-        for shape in sorted(ratios, key=ratios.get)[:WORST]:
-            rate, winner = found[shape].rate(name).mid, found[shape].heuristics["winner"]["name"]
-            words = f"{rate:.1f} TFLOPS, {ratios[shape]:.3f} of cuBLASLt's best, {winner}"
-            print(f"{shapes.shape_text(shape):20} {words}")
+                print("; ".join([f"{word:12} {len(family)} shapes", *texts]))
+
+
+def summary(ratios):
+    """The geometric mean of some ratios, the least and the greatest."""
+    return f"{geometric_mean(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
 
 
 def sweep_main(arguments):
     """The whole program; returns its exit status."""
     parser = ladder.make_parser(__doc__)
-    parser.set_defaults(passes=1)
+    parser.set_defaults(passes=1, track="s")
+    what = "time these of the rung's kernels too: best:16, its first choices, or all"
+    parser.add_argument("--kernel", metavar="WORD", help=what)
     options = parser.parse_args(arguments)
-    if options.sizes is None or options.track != "v":
-        raise UsageError("name the shapes of the v track: --sizes aligned:1,any:1")
+    if options.sizes is None:
+        raise UsageError("name the shapes: --sizes aligned:1,any:1")
     options.sizes = options.sizes.lower().replace(" ", "")
-    options.steps = options.steps or [name for name in rungs.today() if name[0] == "s"][-1]
+    options.steps = options.steps or max(ladder.names_of(options), default=None)
     tasks = ladder.make_tasks(options, ("burst",))
     if any(len(task.programs) != 1 for task in tasks):
         raise UsageError("--steps: a sweep is of one rung")

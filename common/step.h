@@ -114,6 +114,10 @@ typedef struct step {
     /* The number of the kernel that it takes for this shape, from 0 on; negative if that is not
      * known. For programs that time all kernels. */
     int (*kernel_of)(const problem *problem);
+    /* The same of those that it would rather take, the best first; of kernels that are alike at
+     * this shape only one. Returns how many, at most `most`; 0 after printing a line. NULL: it does
+     * not rank its kernels. */
+    int (*kernels_of)(const problem *problem, int *kernels, int most);
     /* Prints the best kernels for this shape, and what they are expected to cost. */
     int (*explain)(const problem *problem);
 

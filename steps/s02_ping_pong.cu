@@ -163,7 +163,7 @@ static int prepare(const problem *p, void **state) {
     made->ctas = plan.workers;
     const tile_kind &kind = made->kernel->kind;
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    made->work = work_of(p, plan, tile_square_group(&kind, &plan), fits_l2);
+    made->work = work_of(p, plan, tile_square_group(&kind, &plan), !fits_l2);
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
     // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
     const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();

@@ -207,12 +207,14 @@ static int prepare(const problem *p, void **state) {
     made->ctas = plan.workers * made->cluster;
     const tile_kind &kind = made->kernel->kind;
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    made->work = work_of(p, plan, tile_square_group(&kind, &plan), fits_l2);
+    made->work = work_of(p, plan, tile_square_group(&kind, &plan), !fits_l2);
     const bool idles = made->ctas < sms * 7 / 8; // many SMs
     made->late = !fits_l2 && idles;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
-    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
-    const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once, where an
+    // operand is read once. Where it is read again, that pays if the L2 holds A and B: in trials
+    // v16 was slower so at 8192 cubed.
+    const bool once = plan.tiles_m == 1 || plan.tiles_n == 1;
+    const auto promotion = once || fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
            allow_dynamic_smem(made->kernel->run, made->kernel->smem);
 }

@@ -232,10 +232,13 @@ static int prepare(const problem *p, void **state) {
     made->cluster = tile_ctas(&kind) * plan.parts;
     made->ctas = plan.workers * made->cluster;
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    made->work = work_of(p, plan, tile_square_group(&kind, &plan), fits_l2);
+    made->pitch = tile_pitch(p->k);
+    const bool lines = made->pitch % TILE_K == 0; // a row of a k-tile is one line of the L2
+    // Where a row of a k-tile is parts of two lines, the next k-tile reads one of them again: if
+    // lines of an operand were evicted first, a product took up to 1.36 times as long on an H100.
+    made->work = work_of(p, plan, tile_square_group(&kind, &plan), lines && !fits_l2);
     if (p->n % ROW_MULTIPLE > 0)
         made->work.d = static_cast<bf16 *>(p->d);
-    made->pitch = p->k % ROW_MULTIPLE > 0 ? made->work.k_tiles * TILE_K : p->k;
     if (made->pitch > p->k && allocate_array(&made->padded, (size_t(p->m) + p->n) * made->pitch))
         return 1;
     const bool idles = made->ctas < sms * 7 / 8; // many SMs
@@ -243,11 +246,13 @@ static int prepare(const problem *p, void **state) {
     // neighbours in the order then read the same lines of the L2 apart, which costs a long product
     // more than it gains at its start.
     made->late = made->cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
-    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
-    // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
-    const auto promotion =
-        made->pitch % TILE_K == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once, where an
+    // operand is read once. Where it is read again, that pays if the L2 holds A and B: in trials
+    // v16 was slower so at 8192 cubed. Lines that two k-tiles share only cost the L2 time so.
+    const bool once = plan.tiles_m == 1 || plan.tiles_n == 1;
+    const bool apart = plan.parts > 1 && tile_ctas(&kind) > 1;
+    const bool promotes = lines ? once || fits_l2 : once && !fits_l2 && !apart;
+    const auto promotion = promotes ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tile_maps(&made->maps, kind, p, made->padded ? made->padded : p->a,
                           made->padded ? made->padded + size_t(p->m) * made->pitch : p->b,
                           made->pitch, promotion) ||

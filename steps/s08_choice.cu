@@ -201,10 +201,18 @@ static step_tile tile_of(int kernel) {
     return tile_record(&KERNELS[kernel / FORMS].kind, kernel % FORMS > 0);
 }
 
-static int kernel_of(const problem *p) {
+static int kernels_of(const problem *p, int *kernels, int most) {
     tile_gpu gpu;
-    tile_plan plan;
-    return choose(&plan, 1, p, &gpu) ? plan.kernel : -1;
+    tile_plan plans[KERNEL_COUNT * FORMS];
+    const int found = choose(plans, most, p, &gpu);
+    for (int i = 0; i < found; ++i)
+        kernels[i] = plans[i].kernel;
+    return found;
+}
+
+static int kernel_of(const problem *p) {
+    int kernel;
+    return kernels_of(p, &kernel, 1) ? kernel : -1;
 }
 
 static int explain(const problem *p) {
@@ -242,10 +250,13 @@ static int prepare(const problem *p, void **state) {
     made->cluster = tile_ctas(&kind) * plan.parts;
     made->ctas = plan.workers * made->cluster;
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
-    made->work = work_of(p, plan, tile_group(&kind, &plan), fits_l2);
+    made->pitch = tile_pitch(p->k);
+    const bool lines = made->pitch % TILE_K == 0; // a row of a k-tile is one line of the L2
+    // Where a row of a k-tile is parts of two lines, the next k-tile reads one of them again: if
+    // lines of an operand were evicted first, a product took up to 1.36 times as long on an H100.
+    made->work = work_of(p, plan, tile_group(&kind, &plan), lines && !fits_l2);
     if (p->n % ROW_MULTIPLE > 0)
         made->work.d = static_cast<bf16 *>(p->d);
-    made->pitch = p->k % ROW_MULTIPLE > 0 ? made->work.k_tiles * TILE_K : p->k;
     if (made->pitch > p->k && allocate_array(&made->padded, (size_t(p->m) + p->n) * made->pitch))
         return 1;
     const bool idles = made->ctas < gpu.clusters[1] * 7 / 8; // many SMs
@@ -253,11 +264,13 @@ static int prepare(const problem *p, void **state) {
     // neighbours in the order then read the same lines of the L2 apart, which costs a long product
     // more than it gains at its start.
     made->late = made->cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
-    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
-    // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
-    const auto promotion =
-        made->pitch % TILE_K == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once, where an
+    // operand is read once. Where it is read again, that pays if the L2 holds A and B: in trials
+    // v16 was slower so at 8192 cubed. Lines that two k-tiles share only cost the L2 time so.
+    const bool once = plan.tiles_m == 1 || plan.tiles_n == 1;
+    const bool apart = plan.parts > 1 && tile_ctas(&kind) > 1;
+    const bool promotes = lines ? once || fits_l2 : once && !fits_l2 && !apart;
+    const auto promotion = promotes ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tile_maps(&made->maps, kind, p, made->padded ? made->padded : p->a,
                           made->padded ? made->padded + size_t(p->m) * made->pitch : p->b,
                           made->pitch, promotion) ||
@@ -299,6 +312,7 @@ static const step s08 = {
     .kernels = KERNEL_COUNT * FORMS,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
+    .kernels_of = kernels_of,
     .explain = explain,
     .prepare = prepare,
     .launch = launch,

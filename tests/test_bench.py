@@ -223,6 +223,7 @@ def test_places(tmp_path, monkeypatch):
         bench(ladder.ladder_main, "--build", tmp_path, "--size", SIZE, *words)
     (run,) = results.load(tmp_path / "fake-gpu-1" / "a-test.0a1b2c3d.jsonl")
     assert (run.passes, len(house.calls())) == (5, 15)
+    assert {*run.heuristics["winner"]} == {"name"}  # no page reads the rest
     assert len(list(tmp_path.glob("results/fake-gpu-1/2*Z.jsonl"))) == 1
 
 

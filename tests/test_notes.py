@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from tools import ROOT
+from tools import ROOT, made_runs
 
-from bench import rungs
+from bench import results, rungs
 from exercises.table import EXERCISES
 from notes.tools import figures, fill, tables
 from planted import plant
@@ -151,7 +151,7 @@ NO_BLOCKS = (
     *("hazard v07 no-such-bug", "hazard ../v07 x", "agreement v07", "sources of this"),
     *("figures v07 : tflops", "figures : v99 : tflops", "figures : v07 : speed"),
     *("figures : v06/v07/v08 : tflops", "figures @1234567 : v07 : tflops"),
-    *("sweep ", "sweep v18", "sweep 18 one", "sweep v18 one", "sweep v18 1 best", "sweep v99 1"),
+    *("sweep ", "sweep s08", "sweep 8 one", "sweep s08 one", "sweep s08 1 worst", "sweep v99 1"),
     *("energy joules v16", "energy parts"),
 )
 BROKEN = (
@@ -160,6 +160,24 @@ BROKEN = (
     *(f"<!--={text}-->2<!--/-->\n" for text in NO_FIGURES),
     *(f"<!-- {text.strip()} -->\n<!-- end -->\n" for text in NO_BLOCKS),
 )
+
+
+def test_sweep(tmp_path):
+    """A row for each family on each card, a dash where a card was not swept; with squares each row has its
+    worst shape too. Without a record that is said."""
+    assert tables.sweep(tables.Library(tmp_path), "s08", "7") == [tables.NOTHING]
+    for gpu, families in ((made_runs.H200, ("aligned", "odd")), (made_runs.H100, ("odd",))):
+        for family in families:
+            for row in made_runs.swept(f"{family}:7:3", gpu):
+                results.append(tmp_path / results.slug(gpu) / "shapes.jsonl", row)
+    library = tables.Library(tmp_path)
+    short, (head, _, *rows) = (tables.sweep(library, "s08", "7", *more) for more in ((), ("each",)))
+    assert short[2] == "| aligned | 1.210 | 1.065 | +10.0 | – | – | – |"
+    assert short[6] == "| odd | 1.210 | 1.065 | +10.0 | 1.210 | 1.065 | +10.0 |"
+    assert "first 16 over the fastest of cuBLASLt's 8 heuristics" in short[-1]
+    assert head.split(" | ")[2:5] == ["untimed / first", "lowest", "timed / best"]
+    wanted = "1.210 | 1.000 | 1.065 | 1.065 | +10.0 | +33.1 | 0.909 | 0.826 |"
+    assert rows[0] == f"| aligned | H200 | {wanted}" and rows[2] == f"| odd | H100 | {wanted}"
 
 
 @pytest.mark.parametrize("note", BROKEN)

@@ -18,7 +18,7 @@ import pytest
 from tools import ROOT, made_runs
 from tools.made_runs import H100, H200, V, run, run_of_parts
 
-from bench import results, shapes
+from bench import results
 from bench import trace as traces
 from bench.rungs import today
 
@@ -317,6 +317,11 @@ def steady(names=V, **how):
     return run(names, protocol="sustained", read={"watts": 690.0, "joules": 1.1}, **how)
 
 
+def swept(*families):
+    """Three shapes of each."""
+    return made_runs.loaded([row for word in families for row in made_runs.swept(f"{word}:1:3")])
+
+
 def counts_of(names, gigabytes, **how):
     """A run under ncu: each rung moves a gigabyte more than the one before, and a tenth of it back."""
     names = {name: 1e9 * (gigabytes + i) for i, name in enumerate(names)}
@@ -339,12 +344,19 @@ MADE = (
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
     ("sizes", lambda: [run(**NEWER), *at_sizes(), *at_sizes(**LOW, **NEWER)], "v18", "H100"),
     ("sizes", lambda: at_sizes(alone=True), "v18|8192|abc1234", "of cuBLASLt,"),
+    ("sizes", lambda: [*at_sizes(), *at_sizes(names=("v16", "s08"))], "s08|v16", "v18"),
     ("sizes", lambda: at_sizes()[:2], "recorded: 2048³, 4096³", "8192"),
     ("sustained", lambda: [run(), steady(better=0.8)], "1.101|710|568", "measured apart"),
     ("sustained", lambda: [run(**NEWER), steady()], "abc1234|7654321|at commits", "cards"),
     ("sustained", lambda: [run(**CARD), steady()], "measured apart, on two cards", "commits"),
     ("sustained", lambda: [run(V[:5]), steady()], "no sustained run", "v01"),
-    ("any-shape", lambda: [run()], "--only judged", "v01"),
+    ("any-shape", lambda: [run()], "--only shapes", "v01"),
+    (
+        "any-shape",
+        lambda: swept("aligned", "odd"),
+        "aligned 1.210|odd 1.065|of\ncuBLASLt's b",
+        "H1",
+    ),
     ("roofline", lambda: [run(), counts_of(V, 1), counts_of(V[:3], 7)], "2.2|7.7", "7.70|no p"),
     ("roofline", lambda: [run(), counts_of(["v12"], 3)], "no point for v01, v02", "v11, v12"),
     ("roofline", lambda: [run()], "no counters", "v01"),
@@ -394,7 +406,6 @@ def test_choice():
     slow = made_runs.loaded(rows)[0]
     assert of("share_and_clock").find(records_of(older, slow, clean)) == clean
     assert of("share_and_clock").find(records_of(older, slow)) == older
-    shape = shapes.of_word("aligned:1", "v")[0]
-    swept = [run([step], shape) for step in ("v12", "v18", "v18")]
-    found = of("any_shape").find(records_of(*swept, chosen=True))
-    assert found[H200["name"]] == {"aligned": swept[1:2]}
+    runs = swept("aligned")
+    found = of("any_shape").find(records_of(run(), *runs, *runs, chosen=True))
+    assert found == ({"aligned": runs}, "s08")

@@ -7,7 +7,7 @@ import pytest
 
 from tools.fake_rungs import CACHED, House, holds
 
-from bench import shapes
+from bench import results, shapes
 from bench.run import UsageError
 from bench.sweep import sweep_main
 
@@ -42,6 +42,7 @@ def test_no_sizes(words):
 
 # Checksums of the shapes of four seeds.
 FAMILIES = {"aligned": 783047010, "any": 1350219640, "rows": 2447616943, "odd": 4107485495}
+FAMILIES["small"] = 284496732
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -73,7 +74,8 @@ SWEPT = {  # what the rung does, and then the processes, and the shapes that fai
 @pytest.mark.parametrize(("told", "processes", "failed", "refused"), SWEPT.values(), ids=SWEPT)
 def test_sweep(tmp_path, told, processes, failed, refused):
     """One process measures all shapes; after a shape that fails, or isn't taken, another one goes on."""
-    made = house(tmp_path, speeds={"cublaslt": 0.8, "early": 1.5}, **told)
+    speeds = {"cublaslt": 0.8, "cublaslt_first": 0.5, "tuned": 1.25, "early": 1.5}
+    made = house(tmp_path, speeds=speeds, **told)
     said = made.run(status=1 if failed else 0)
     points = {one.shape: one for one in made.runs()}
     assert {*points} == {*DRAWN}
@@ -82,18 +84,30 @@ def test_sweep(tmp_path, told, processes, failed, refused):
     assert {at: one.refused["s08"] for at, one in points.items() if one.refused} == refused
     assert made.calls().count("runs") == processes
     assert {len(one.seconds("s08")) for one in points.values() if one.measured} == {3}
-    holds(said, "geometric mean 1.250, lowest 1.250", "kernel of number 3")
+    of_first, of_best = "of cuBLASLt's first 2.000 (2.000 to 2.000)", "tuned, of its best 1.562 ("
+    holds(said, of_first, of_best, "regret 1.250 (", "by early launch 1.500 (")
+
+
+def test_lean():
+    """A record of a sweep has the samples of those that were timed in turn, and nothing of its search."""
+    sample = {"seconds": [1, 2], "ghz": 1.5}
+    timed = {"step": sample, "tuned": {**sample, "kernel": 3}, "kernel-3": {"seconds": [1]}}
+    row = {"step": "s08", "kernel": 5, "digest": "0x0", "gated": True, "timed": timed}
+    kept = {"step": {"seconds": [1, 2]}, "tuned": {"seconds": [1, 2], "kernel": 3}}
+    assert results.lean(row) == {"step": "s08", "kernel": 5, "timed": kept}
+    assert results.lean({"failed": "so"}) == {"failed": "so"}
 
 
 def test_endings(tmp_path):
     """A machine that cannot run it, bad usage, and a plan; a Ctrl-C keeps the points that are finished."""
     made = house(tmp_path, each={"exit": 77, "err": "s08: needs Hopper\n"})
     assert made.run(status=77).endswith("s08: needs Hopper\n")
-    for words in ("--sizes 8192x4", "--track t", "--steps s08,s07", "--sizes any:1:0"):
+    for words in ("--sizes 8192x4", "--steps s08,s07", "--sizes any:1:0"):
         made.run(*words.split(), status=2)
     first, *others = made.run("--dry-run").splitlines()
     holds(first, "s08 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
     assert len(others) == 5
+    holds(made.run("--dry-run", "--kernel", "best:16"), "--heuristics 64 --kernel best:16\n")
     made = house(tmp_path / "stopped", acts={"2": {"signal": signal.SIGINT, "sleep": 30}})
-    holds(made.run(status=130), "2 shapes, of cuBLASLt's best", "INTERRUPTED")
+    holds(made.run(status=130), "any:1:5      2 shapes", "INTERRUPTED")
     assert len(made.runs()) == 2

@@ -10,7 +10,7 @@ from bench.energy import budget
 from notes.tools import tables
 from notes.tools.tables import DASH, cell, title
 
-JUDGED = "judged"  # a sweep over many shapes, which a rung's page doesn't list
+JUDGED = "shapes"  # a sweep over many shapes, which a rung's page doesn't list
 FEW = 4  # shapes that are listed where a file is named
 COUNTS = (
     ("DRAM read, GB", "dram_read_bytes", "GB"),

@@ -15,49 +15,47 @@
 #include <string.h>
 
 /* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
- * Today's are of an H100's times at 58 shapes, kept close to an H200's. Those times are not in the
- * records: the constants are preliminary until other shapes, recorded, have judged them. */
+ * Today's are of an H100's times at 177 shapes (bench/results/nvidia-h100-80gb-hbm3/fit.jsonl.xz),
+ * of none that the records of s08 are judged by. */
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
-    CONSTANT(start, 6715, "cycles of a launch until the first loads have landed")                  \
-    CONSTANT(start_2, 2685, "cycles more of a launch with clusters of two CTAs")                   \
-    CONSTANT(start_4, 2060, "with clusters of three or four")                                      \
-    CONSTANT(start_8, 698.7, "with larger ones")                                                   \
+    CONSTANT(start, 7104, "cycles of a launch until the first loads have landed")                  \
+    CONSTANT(start_2, 1763, "cycles more of a launch with clusters of two CTAs")                   \
+    CONSTANT(start_4, 767.7,                                                                       \
+             "with clusters of three or four; larger ones cost no more than one CTA")              \
     CONSTANT(k_tile, 50.4, "cycles of a k-tile at least: what its producer does")                  \
     CONSTANT(latency, 1200, "cycles from a request to its bytes; a guess, which no time tells")    \
-    CONSTANT(wgmma_rows, 22.18, "cycles in which a wgmma reads its 64 rows from shared memory")    \
-    CONSTANT(port_bytes, 95.29, "bytes that an SM receives in a cycle, if no other one does")      \
-    CONSTANT(port_sector, 0.3953, "cycles more for a row of a k-tile at a multiple of 32 bytes")   \
-    CONSTANT(port_ragged, 0.6759, "at a multiple of 16 bytes")                                     \
-    CONSTANT(outside_row, 5.085, "cycles of a tile's row outside of the matrix, which TMA fills")  \
-    CONSTANT(l2_whole, 1.66e+04,                                                                   \
+    CONSTANT(wgmma_rows, 22.04, "cycles in which a wgmma reads its 64 rows from shared memory")    \
+    CONSTANT(port_bytes, 142.1, "bytes that an SM receives in a cycle, if no other one does")      \
+    CONSTANT(outside_row, 2.662, "cycles of a tile's row outside of the matrix, which TMA fills")  \
+    CONSTANT(l2_whole, 1.84e+04,                                                                   \
              "bytes that the L2 delivers in a cycle of rows at a multiple of 128 bytes")           \
-    CONSTANT(l2_sector, 5881, "of rows at 32 bytes")                                               \
-    CONSTANT(l2_ragged, 3719, "of rows at 16 bytes")                                               \
-    CONSTANT(l2_copied, 5739,                                                                      \
+    CONSTANT(l2_sector, 6989, "of rows at 32 bytes")                                               \
+    CONSTANT(l2_ragged, 2953, "of rows at 16 bytes")                                               \
+    CONSTANT(l2_copied, 7012,                                                                      \
              "at most, without multicast and beside the kernel that copies operands")              \
-    CONSTANT(l2_apart, 6482, "at most, if CTAs that share rows are at different k-tiles")          \
-    CONSTANT(l2_2, 1.048, "of a cluster's loads: the part that the L2 is busy with, of two")       \
-    CONSTANT(l2_4, 0.9104, "of three or four CTAs")                                                \
-    CONSTANT(l2_8, 0.6373, "of more")                                                              \
-    CONSTANT(dram_share, 0.918, "of DRAM's peak rate that is reached")                             \
-    CONSTANT(dram_write, 0.4788, "what a byte written to DRAM costs, in bytes read")               \
-    CONSTANT(dram_swapped, 2.088, "how much more swapped: 128 bytes of a row at a time")           \
-    CONSTANT(l2_written, 0.3864, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
-    CONSTANT(l2_kept, 0.834, "of the L2 that keeps operands from one wave to the next")            \
-    CONSTANT(end, 487.1, "cycles of a tile's end at least")                                        \
-    CONSTANT(end_column, 8.176, "for a column of 64 rows of accumulators, to staging memory")      \
-    CONSTANT(end_line, 2.456, "for a store of a row's part of one 128-byte line of D")             \
-    CONSTANT(end_alone, 0.689, "what is left of both if no other consumer stores as well")         \
-    CONSTANT(end_ahead, 0.2439, "how much of the next tile's first loads a tile's end hides")      \
-    CONSTANT(end_turns, 1.669, "how much longer that takes beside the other consumer's wgmmas")    \
-    CONSTANT(end_ragged, 1.452, "how much longer if rows of boxes begin within an L2 sector")      \
-    CONSTANT(end_plain, 5.139, "how much longer by plain stores, where n is no multiple of 8")     \
-    CONSTANT(gather, 368, "cycles for a part until the cluster has seen that all are there")       \
-    CONSTANT(gather_column, 35.3, "for a column of 64 rows, to shared memory and back")            \
-    CONSTANT(copy, 2833, "cycles of the launch that copies unaligned operands")                    \
-    CONSTANT(clock_byte, 0.00465, "cycles that the clock loses for a byte that each SM receives")  \
-    CONSTANT(blend, 3.439, "exponent: how little the tensor cores and the loads add if close")     \
-    CONSTANT(blend_dram, 2.584, "the same of the SMs and DRAM")
+    CONSTANT(l2_apart, 4738, "at most, if CTAs that share rows are at different k-tiles")          \
+    CONSTANT(l2_2, 0.8265, "of a cluster's loads: the part that the L2 is busy with, of two")      \
+    CONSTANT(l2_4, 0.6938, "of three or four CTAs")                                                \
+    CONSTANT(l2_8, 0.6015, "of more")                                                              \
+    CONSTANT(dram_share, 0.9691, "of DRAM's peak rate that is reached")                            \
+    CONSTANT(dram_write, 0.9153, "what a byte written to DRAM costs, in bytes read")               \
+    CONSTANT(dram_swapped, 1.301, "how much more swapped: 128 bytes of a row at a time")           \
+    CONSTANT(l2_written, 0.1766, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
+    CONSTANT(l2_kept, 2.478, "of the L2 that keeps operands from one wave to the next")            \
+    CONSTANT(end, 279.1, "cycles of a tile's end at least")                                        \
+    CONSTANT(end_column, 6.702, "for a column of 64 rows of accumulators, to staging memory")      \
+    CONSTANT(end_line, 2.516, "for a store of a row's part of one 128-byte line of D")             \
+    CONSTANT(end_alone, 0.767, "what is left of both if no other consumer stores as well")         \
+    CONSTANT(end_ahead, 0.4101, "how much of the next tile's first loads a tile's end hides")      \
+    CONSTANT(end_turns, 1.332, "how much longer that takes beside the other consumer's wgmmas")    \
+    CONSTANT(end_ragged, 1.83, "how much longer if rows of boxes begin within an L2 sector")       \
+    CONSTANT(end_plain, 5.963, "how much longer by plain stores, where n is no multiple of 8")     \
+    CONSTANT(gather, 115.1, "cycles for a part until the cluster has seen that all are there")     \
+    CONSTANT(gather_column, 30.76, "for a column of 64 rows, to shared memory and back")           \
+    CONSTANT(copy, 943.5, "cycles of the launch that copies unaligned operands")                   \
+    CONSTANT(clock_byte, 0.006774, "cycles that the clock loses for a byte that each SM receives") \
+    CONSTANT(blend, 4.467, "exponent: how little the tensor cores and the loads add if close")     \
+    CONSTANT(blend_dram, 2.585, "the same of the SMs and DRAM")
 
 #define TILE_MEMBER(name, value, meaning) double name;
 #define TILE_VALUE(name, value, meaning) value,
@@ -125,14 +123,26 @@ static inline double tile_multiply(const tile_case *of) {
 }
 
 /* The rows of a CTA's box of an operand for a k-tile: a tile's rows, or its part of those that
- * `ctas` CTAs share; a matrix of fewer rows has no more. And those outside of such a matrix: boxes
- * wholly outside are none, because the rungs load others in their place. */
+ * `ctas` CTAs share; a matrix of fewer rows has no more. */
 static inline double tile_rows_loaded(int tile, int ctas, int matrix) {
     return fmin((double)tile / ctas, matrix);
 }
-static inline int tile_rows_outside(int tile, int ctas, int matrix) {
+
+/* The rows of the box at the matrix's edge that are outside of it, as far as they delay the CTA
+ * that loads most such boxes: one in its `waves` tiles, or one in `tiles`, the tiles along this
+ * side. Boxes wholly outside cost nothing, because the rungs load others in their place. */
+static inline double tile_rows_outside(int tile, int ctas, int matrix, int waves, int tiles) {
     const int box = tile / ctas;
-    return matrix < tile && matrix % box > 0 ? box - matrix % box : 0;
+    return matrix % box > 0 ? (box - matrix % box) * fmax(1.0 / waves, 1.0 / tiles) : 0;
+}
+
+/* The CTAs that would load as slowly as `busy` clusters do if all were spread evenly: each GPC of
+ * the GPU has its own port to the L2, and the one with most clusters is the slowest. The GPU
+ * doesn't say how many GPCs there are; two clusters of eight CTAs fit into each. */
+static inline double tile_loading(const tile_case *of, double busy) {
+    const int *clusters = of->gpu->clusters;
+    const int gpcs = clusters[8] > 1 ? (clusters[8] + 1) / 2 : 1;
+    return fmin(clusters[1], ceil(busy / gpcs) * gpcs * tile_ctas(of->kind) * of->plan->parts);
 }
 
 /* The cycles of a k-tile while `ctas` CTAs load, if rows are `pitch` elements apart. */
@@ -144,14 +154,13 @@ static inline double tile_k_tile(const tile_case *of, int pitch, double ctas) {
     const bool whole = pitch % 64 == 0, sectors = pitch % 16 == 0; /* lines; 32 bytes */
     const double loaded = tile_rows_loaded(kind->rows, kind->beside, m) +
                           tile_rows_loaded(kind->columns, kind->above, n);
-    const int outside = tile_rows_outside(kind->rows, kind->beside, m) +
-                        tile_rows_outside(kind->columns, kind->above, n);
+    const int waves = of->plan->waves;
+    const double outside =
+        tile_rows_outside(kind->rows, kind->beside, m, waves, of->plan->tiles_m) +
+        tile_rows_outside(kind->columns, kind->above, n, waves, of->plan->tiles_n);
     /* What other CTAs of the cluster load for this one comes through its port as well. */
     const double received = (fmin(kind->rows, m) + fmin(kind->columns, n)) * (2 * TILE_K);
-    const double port = received / c->port_bytes + outside * c->outside_row +
-                        loaded * (whole     ? 0
-                                  : sectors ? c->port_sector
-                                            : c->port_ragged);
+    const double port = received / c->port_bytes + outside * c->outside_row;
     const double l2 = fmin(whole     ? c->l2_whole
                            : sectors ? c->l2_sector
                                      : c->l2_ragged,
@@ -211,7 +220,7 @@ static inline void tile_add_waves(tile_terms *terms, double *end, const tile_cas
     const tile_plan *plan = of->plan;
     const int k_tiles = tile_pieces(tile_pieces(of->p->k, TILE_K), plan->parts);
     const int pitch = tile_pitch(of->p->k);
-    const double ctas = busy * tile_ctas(kind) * plan->parts;
+    const double ctas = tile_loading(of, busy);
     const double used = count * busy / plan->workers;
     const double peak = k_tiles * tile_multiply(of);
     const double aligned = k_tiles * tile_k_tile(of, TILE_K, ctas);
@@ -223,7 +232,8 @@ static inline void tile_add_waves(tile_terms *terms, double *end, const tile_cas
     const double tile =
         kind->ping_pong ? fmax(all, (all + after * c->end_turns) / 2) : all + after - ahead;
     const double bytes = 2.0 * k_tiles * (TILE_K * (kind->rows + kind->columns));
-    const double clock = c->clock_byte * bytes * ctas / of->gpu->clusters[1];
+    const double clock =
+        c->clock_byte * bytes * busy * tile_ctas(kind) * plan->parts / of->gpu->clusters[1];
     const double tiles = (double)plan->tiles_m * plan->tiles_n;
     const double dram = tile_dram(of) / (c->dram_share * of->gpu->dram_bytes) * busy / tiles;
     terms->multiply += used * peak;
@@ -246,8 +256,8 @@ static inline double tile_cycles(const tile_case *of, tile_terms *terms) {
     memset(terms, 0, sizeof *terms);
     if (plan->workers == 0)
         return HUGE_VAL;
-    terms->start = c->start + tile_by_cluster(tile_ctas(kind) * plan->parts, 0, c->start_2,
-                                              c->start_4, c->start_8);
+    terms->start =
+        c->start + tile_by_cluster(tile_ctas(kind) * plan->parts, 0, c->start_2, c->start_4, 0);
     if (plan->parts > 1) {
         const double columns = kind->rows / 64.0 * kind->columns / kind->consumers;
         terms->parts = c->gather * plan->parts;

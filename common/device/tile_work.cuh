@@ -19,12 +19,12 @@ struct Work {
     bf16 *d;             // D where threads store it, nullptr where TMA does
 };
 
-// The work of a plan, in groups of `group` rows of tiles. `fits_l2`: the L2 holds A and B, so
-// nothing has to be evicted first.
-inline Work work_of(const problem *p, const tile_plan &plan, int group, bool fits_l2) {
+// The work of a plan, in groups of `group` rows of tiles. `hints`: what the next wave doesn't read
+// again is evicted first.
+inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hints) {
     const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints = !fits_l2 && plan.tiles_m * plan.tiles_n > plan.workers;
+    hints = hints && plan.tiles_m * plan.tiles_n > plan.workers;
     return {.m = p->m,
             .n = p->n,
             .k_tiles = ceil_div(p->k, TILE_K),

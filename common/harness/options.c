@@ -13,7 +13,7 @@
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };
 
-static const char ALL[] = "all";
+static const char ALL[] = "all", BEST[] = "best:";
 
 /* Names in the order of their enums. */
 static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
@@ -24,7 +24,7 @@ const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
 
 /* The kind of an option's value, which determines what it sets. */
-enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, TEXT, FLAG };
+enum kind { NUMBER, SIZE, COUNT_OR_ALL, KERNEL, SEED, SCALAR, CHOICE, POLICY, TEXT, FLAG };
 
 /* An option is one row. The help, the parser and the error messages use it. */
 typedef struct option {
@@ -62,8 +62,9 @@ static const option OPTIONS[] = {
      COUNT_OR_ALL, TO(heuristics), HAS_TIMES | HAS_CUBLASLT, 1, MOST_HEURISTICS},
     {"--algorithm", "HEX", "time this one of them, by its digits in --json, as well", TEXT,
      TO(algorithm), HAS_TIMES | HAS_CUBLASLT, 0, 0},
-    {"--kernel", "N|all", "take this kernel of the rung, from 1; all: time each as well",
-     COUNT_OR_ALL, TO(kernel), HAS_KERNELS, 1, 0},
+    {"--kernel", "N|best:N|all",
+     "take this kernel, from 1; best: time the fastest of its N first choices as well; all: of all",
+     KERNEL, TO(kernel), HAS_KERNELS, 1, 0},
     {"--explain", "", "print which kernels the rung would rather take, and why; run nothing", FLAG,
      TO(explain), HAS_KERNELS, 0, 0},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
@@ -92,16 +93,21 @@ static const struct lack {
     {HAS_POLICIES, "a GPU orders events itself; this is for the emulator (make step EMULATE=1)"},
     {HAS_TRACE, "this program does not trace; use make trace"},
     {HAS_KERNELS, "this rung has one kernel"},
+    {HAS_RANKING, "this rung does not rank its kernels"},
     {HAS_K, "this rung moves a matrix of m rows and n columns; there is no k"},
     {HAS_SCALARS, "this rung takes no alpha and no beta"},
 };
 
 static bool is_all(const char *value) { return value != NULL && strcmp(value, ALL) == 0; }
+static bool is_best(const char *value) {
+    return value != NULL && strncmp(value, BEST, strlen(BEST)) == 0;
+}
 
 /* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
 static const char *refusal_of(const option_rules *rules, const option *option, const char *value) {
-    const bool times = option->to == TO(kernel) && is_all(value);
-    const unsigned lacks = (option->needs | (times ? HAS_TIMES : 0)) & ~rules->has;
+    const bool searches = option->kind == KERNEL && (is_all(value) || is_best(value));
+    const unsigned needs = option->needs | (searches ? HAS_TIMES | HAS_RANKING : 0);
+    const unsigned lacks = needs & ~rules->has;
     for (size_t i = 0; i < sizeof LACKS / sizeof *LACKS; ++i) {
         if ((lacks & LACKS[i].what) != 0) {
             return LACKS[i].why;
@@ -152,7 +158,7 @@ static bool parse_scalar(const char *text, float *number) {
 static bool parse_value(const option_rules *rules, options *o, const option *option,
                         const char *value, char *must, size_t size) {
     void *to = (char *)o + option->to;
-    const uint64_t high = option->to == TO(kernel) ? (uint64_t)rules->kernels : option->high;
+    const uint64_t high = option->kind == KERNEL ? (uint64_t)rules->kernels : option->high;
     const char *const *names = names_of(rules, option);
     const bool all = is_all(value);
     uint64_t number = 0;
@@ -180,10 +186,21 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         *(bool *)to = true;
         return true;
     case COUNT_OR_ALL:
-        *(option->to == TO(kernel) ? &o->every_kernel : &o->enumerates) = all;
+        o->enumerates = all;
         *(int *)to = (int)option->high;
         if (all) {
             return true;
+        }
+        break;
+    case KERNEL:
+        o->kernel = 0;
+        o->candidates = all ? rules->kernels : 0;
+        if (all) {
+            return true;
+        }
+        if (is_best(value)) {
+            to = &o->candidates;
+            value += strlen(BEST);
         }
         break;
     default:

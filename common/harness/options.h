@@ -25,6 +25,7 @@ enum {
     HAS_KERNELS = 32,  /* to choose among */
     HAS_K = 64,        /* it multiplies; else it moves words */
     HAS_SCALARS = 128, /* alpha and beta */
+    HAS_RANKING = 256, /* of its kernels, for a shape */
 };
 
 /* What differs between the command lines of programs. */
@@ -52,7 +53,7 @@ typedef struct options {
     int device;
     const char *policy; /* the order of events on the emulator; NULL: all */
     int kernel;         /* the one to take, from 1 on; 0: the step chooses */
-    bool every_kernel;  /* each is timed beside the choice */
+    int candidates;     /* of its kernels, of which the fastest is timed beside the choice */
     bool explain;       /* print why, and run nothing */
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */

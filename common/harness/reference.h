@@ -206,21 +206,22 @@ void reference_destroy(const reference *reference);
  * checks, and whose time the rung's is compared with. On a GPU it is cuBLAS if that has the
  * computation; on the emulator, a plain loop on the host. */
 
-/* What a contender of a run is: the step, also with early launches and by one kernel of those that
- * it chooses from; its second opinion; cuBLAS with the sums that fp16 or FP8 may have; a plain copy
- * of A; one of cuBLASLt's algorithms. */
+/* What a contender of a run is: the step, also with early launches and by the fastest of the
+ * kernels that it chooses from; its second opinion; cuBLAS with the sums that fp16 or FP8 may have;
+ * a plain copy of A; the first of cuBLASLt's algorithms, and the fastest. */
 enum contender_role {
     CONTENDER_STEP,
     CONTENDER_EARLY,
-    CONTENDER_KERNEL,
+    CONTENDER_TUNED,
     CONTENDER_OTHER,
     CONTENDER_NARROW_SUMS,
     CONTENDER_COPY,
+    CONTENDER_FIRST,
     CONTENDER_HEURISTIC
 };
 
 /* Whether this contender is the step itself. */
-static inline bool is_step(enum contender_role role) { return role <= CONTENDER_KERNEL; }
+static inline bool is_step(enum contender_role role) { return role <= CONTENDER_TUNED; }
 
 typedef struct second_opinion second_opinion;
 

@@ -192,37 +192,17 @@ static void print_time(FILE *out, const report *report, const contender *contend
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
 
-/* What the step's choice loses against the fastest of its kernels. */
-static void print_regret(FILE *out, const report *report) {
-    const workload *workload = report->workload;
-    const double own = times_of(report, &workload->contender[0]).of[SECONDS];
-    const contender *fastest = NULL;
-    double least = INFINITY;
-    for (int who = 1; who < workload->contenders; ++who) {
-        const contender *contender = &workload->contender[who];
-        const double seconds = times_of(report, contender).of[SECONDS];
-        if (contender->role == CONTENDER_KERNEL && seconds < least) {
-            fastest = contender;
-            least = seconds;
-        }
-    }
-    print_if(out, fastest != NULL, "regret     %.3f of the time of %s, the fastest, %.4g ms\n",
-             own / least, fastest != NULL ? fastest->title : "", 1e3 * least);
-}
-
 void report_print_measured(FILE *out, const report *report) {
     const workload *workload = report->workload;
     for (int who = 0; who < workload->contenders && report->timing != NULL; ++who) {
         const contender *contender = &workload->contender[who];
         const heuristics *found = &report->timing->heuristics;
-        if (contender->role != CONTENDER_KERNEL) { /* there may be hundreds */
-            print_time(out, report, contender);
-        }
+        print_time(out, report, contender);
+        print_if(out, contender->role == CONTENDER_TUNED,
+                 "           kernel %d, the fastest of %d\n", contender->kernel,
+                 report->timing->tuning.count);
         print_if(out, contender->role == CONTENDER_HEURISTIC, "           number %d of %d: %s\n",
                  found->winner.number, found->returned + found->enumerated, found->winner.name);
-    }
-    if (report->timing != NULL) {
-        print_regret(out, report);
     }
     if (report->emulation != NULL) {
         emulation_print(out, report->emulation);
@@ -314,7 +294,22 @@ static void write_contender(json *json, const report *report, const contender *c
         json_number(json, FIELD[field].key, times.of[field], DIGITS);
     }
     json_number(json, "before_seconds", calls ? contender->before_seconds : NAN, DIGITS);
+    json_count(json, "kernel", (size_t)contender->kernel);
     json_close(json, '}');
+}
+
+/* The step's kernels among which the fastest was sought, as if they were contenders of one round.
+ */
+static void write_tuning(json *json, const tuning *tuning) {
+    for (int i = 0; i < tuning->count; ++i) {
+        char key[24];
+        snprintf(key, sizeof key, "kernel-%d", tuning->times[i].number);
+        json_open(json, key, '{');
+        json_open(json, "seconds", '[');
+        json_number(json, NULL, tuning->times[i].seconds, SECONDS_DIGITS);
+        json_close(json, ']');
+        json_close(json, '}');
+    }
 }
 
 /* Which of cuBLASLt's algorithms was timed beside the step. */
@@ -325,7 +320,6 @@ static void write_heuristics(json *json, const heuristics *found) {
     json_count(json, "enumerated", (size_t)found->enumerated);
     json_bool(json, "cut", found->cut);
     json_count(json, "launched", (size_t)found->timed);
-    json_count(json, "checked", (size_t)found->checked);
     json_open(json, "winner", '{');
     json_integer(json, "number", (uint64_t)found->winner.number);
     json_text(json, "name", found->winner.name);
@@ -347,7 +341,9 @@ static void write_timing(json *json, const report *report) {
     for (int who = 0; who < workload->contenders; ++who) {
         write_contender(json, report, &workload->contender[who]);
     }
+    write_tuning(json, &timing->tuning);
     json_close(json, '}');
+    json_count(json, "candidates", (size_t)timing->tuning.count);
     if (workload->arithmetic.moves && other != NULL) {
         json_open(json, "names", '{');
         json_text(json, other->key, other->title);

@@ -37,9 +37,19 @@ typedef struct heuristics {
     int enumerated;   /* configurations beside them that take the shape, if they were looked for */
     bool cut;         /* some were not timed, because of a Ctrl-C */
     int timed;        /* of all of these; 0 if none was */
-    int checked;      /* of the fastest: their outputs */
     heuristic winner; /* what is timed beside the step */
 } heuristics;
+
+typedef struct ranked {
+    double seconds; /* of its fastest launch; INFINITY: it was not launched yet */
+    int number;
+} ranked;
+
+/* The search among the step's own kernels. */
+typedef struct tuning {
+    int count;     /* candidates that were timed */
+    ranked *times; /* of each: its number from 1 on, and the median of its samples */
+} tuning;
 
 /* What was timed; the samples are the contenders'. */
 typedef struct timing {
@@ -48,6 +58,7 @@ typedef struct timing {
     size_t launches;       /* timed ones of a round, of each contender; 0 when sustained */
     bool gated;            /* all were enqueued before the first might start */
     heuristics heuristics; /* of CONTENDER_HEURISTIC; its caller's */
+    tuning tuning;         /* of CONTENDER_TUNED; its caller's too */
 } timing;
 
 /* Runs the protocol of the workload's options (not PROTOCOL_NONE). Ctrl-C ends it after the round;
@@ -76,11 +87,6 @@ timing_summary timing_summarize(const workload *workload, const contender *conte
                                 size_t rounds);
 
 /* ---- the fastest of thousands, when there is time for a launch or two of each */
-
-typedef struct ranked {
-    double seconds; /* of its fastest launch; INFINITY: it was not launched yet */
-    int number;
-} ranked;
 
 /* Sorts those that have a time, the fastest first. Returns how many they are. */
 int ranked_sort(ranked *all, int count);

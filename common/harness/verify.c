@@ -64,12 +64,10 @@ static void update_guards(const workload *workload, verification *verification) 
 
 /* Launches a contender on the first count copies. */
 static void launch(const workload *workload, const contender *contender, size_t count) {
-    workload_turn(contender, true);
     for (size_t i = 0; i < count; ++i) {
         contender->launch(contender, i);
     }
     device_wait(workload->device, contender->title);
-    workload_turn(contender, false);
 }
 
 /* NaN, launch, check what was computed; in the order of events that was chosen. */

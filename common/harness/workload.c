@@ -119,12 +119,14 @@ static void release(const workload *workload, share *share) {
     }
 }
 
-/* A kernel beside the step's choice is prepared for its turn alone: what all of them need at once
- * may not fit. */
-void workload_turn(const contender *contender, bool begins) {
-    const workload *workload = contender->context;
-    for (size_t i = 0; contender->role == CONTENDER_KERNEL && i < workload->copies; ++i) {
-        (begins ? prepare : release)(workload, workload_share(workload, contender, i));
+void workload_take(const workload *workload, contender *contender, int kernel, size_t first,
+                   size_t count) {
+    contender->kernel = kernel;
+    for (size_t i = 0; i < count; ++i) {
+        share *share = workload_share(workload, contender, (first + i) % workload->copies);
+        release(workload, share);
+        share->problem.kernel = kernel;
+        prepare(workload, share);
     }
 }
 
@@ -135,21 +137,6 @@ static contender *add(workload *workload, enum contender_role role, const char *
     snprintf(added->key, sizeof added->key, "%s", key);
     snprintf(added->title, sizeof added->title, "%s", title);
     return added;
-}
-
-/* Where tiles can't be cut, a kernel that would cut them is the same as another that doesn't: that
- * one is no contender. */
-static void add_kernels(workload *workload) {
-    problem named = workload->shape;
-    for (int kernel = 1; kernel <= workload->step->kernels; ++kernel) {
-        named.kernel = kernel;
-        if (workload->step->kernel_of(&named) + 1 == kernel) {
-            contender *added = add(workload, CONTENDER_KERNEL, "kernel", "", "");
-            added->kernel = kernel;
-            snprintf(added->key, sizeof added->key, "kernel-%d", kernel);
-            snprintf(added->title, sizeof added->title, "kernel %d", kernel);
-        }
-    }
 }
 
 /* cuBLASLt is asked for its algorithms with scales that it does not read yet. One that does not
@@ -198,6 +185,9 @@ static void add_rivals(workload *workload) {
                       "cuBLAS with fp16 sums");
         }
     }
+    if (o->heuristics > 0) {
+        add_rival(workload, CONTENDER_FIRST, "first", "cublaslt_first", "cuBLASLt's first");
+    }
     if (o->heuristics > 0 || o->algorithm != NULL) {
         add_rival(workload, CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best");
     }
@@ -205,20 +195,19 @@ static void add_rivals(workload *workload) {
 
 /* The step, and what the options and the computation request beside it. */
 static void add_contenders(workload *workload) {
-    enum { MOST_RIVALS = 4 };
+    enum { MOST = 7 };
     const step *step = workload->step;
     const options *o = workload->options;
-    workload->contender =
-        allocate((size_t)(2 + step->kernels + MOST_RIVALS), sizeof *workload->contender);
+    workload->contender = allocate(MOST, sizeof *workload->contender);
     add(workload, CONTENDER_STEP, "time", "step", step->name);
     if (step->launches_early && o->protocol != PROTOCOL_NONE) {
         add(workload, CONTENDER_EARLY, "early", "early", "the early launch");
     }
+    if (o->candidates > 0 && o->protocol != PROTOCOL_NONE) {
+        add(workload, CONTENDER_TUNED, "tuned", "tuned", "the fastest of its kernels");
+    }
     if (!o->alone && !step->computes_nothing) {
         add_rivals(workload);
-    }
-    if (o->every_kernel) {
-        add_kernels(workload);
     }
 }
 
@@ -269,11 +258,11 @@ static void open_share(workload *workload, contender *contender, size_t copy) {
     /* The emulator has the stricter rules for early launches; a trace is written before any wait.
      */
     share->problem.early = contender->role == CONTENDER_EARLY || (emulated && !machine_traces());
-    share->problem.kernel = contender->kernel > 0 ? contender->kernel : workload->options->kernel;
+    share->problem.kernel = workload->options->kernel;
     if (contender->role == CONTENDER_STEP) {
         machine_watch_output(share->d.payload, bytes);
     }
-    if (is_own && contender->role != CONTENDER_KERNEL) {
+    if (is_own) {
         const double begin = monotonic_seconds();
         prepare(workload, share);
         contender->before_seconds =

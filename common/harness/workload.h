@@ -27,7 +27,7 @@ enum measure {
 /* One that is run, checked and timed beside the others; and all that is found out about it. */
 typedef struct contender {
     enum contender_role role;
-    int kernel;              /* of CONTENDER_KERNEL, its number from 1 on; else 0 */
+    int kernel;              /* of CONTENDER_TUNED, its number from 1 on; else 0 */
     char key[24];            /* in a row: "cublas" */
     const char *label;       /* of its printed line: "cuBLAS" */
     char title[64];          /* in a sentence: "cuBLASLt's best" */
@@ -84,8 +84,10 @@ contender *workload_find(const workload *workload, enum contender_role role);
 /* Its part of a copy of the operands. */
 share *workload_share(const workload *workload, const contender *contender, size_t copy);
 
-/* To be called before a contender's launches, and after they have ended. */
-void workload_turn(const contender *contender, bool begins);
+/* Makes the contender, one that is the step, take this kernel, from 1 on, in `count` copies of the
+ * operands, from the copy `first` on and round all of them. Its launches have ended. */
+void workload_take(const workload *workload, contender *contender, int kernel, size_t first,
+                   size_t count);
 
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
  * that alpha or beta multiplies with 0 are NaN: BLAS specifies that they are not read. */

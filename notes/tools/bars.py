@@ -8,53 +8,46 @@ measurement on the GPU can mend it.
 
 from __future__ import annotations
 
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 
-from bench import results, shapes
-from notes.tools.tables import Library
+from bench import shapes
+from bench.record import SEED
+from notes.tools import tables
+
+FAMILIES = tuple(f"{family}:{SEED}" for family in tables.FAMILIES)
+
+
+def of_families(what, gpu, means, least=0):
+    """Bars of s08 over the families of shapes: a mean of each, one for the least of all."""
+    lines = (f"s08 {what} burst {gpu} {of} {mean} {least}" for of, mean in zip(FAMILIES, means))
+    return "\n".join(lines)
+
 
 # A program, its launch over whom, protocol, GPU, sizes; the least geometric mean, the least of all.
-# v24 is judged by shapes from a seed by which nothing was tuned.
-TABLE = """
-v16 step/cublaslt   burst     h200  8192 1.01 0
-v16 step/cublaslt   burst     h100  8192 1.005 0
-v16 step/cublaslt   sustained h200  8192 1.01 0
-v16 step/cublaslt   sustained h100  8192 1.005 0
-v16 joules/cublas   sustained h200  8192 1 0
-v16 joules/cublaslt sustained h200  8192 1 0
-v18 early/cublaslt  burst     h200  1024,2048,4096,8192,16384,models 1 0.95
-v18 early/cublas    burst     h200  1024,2048,4096,8192,16384,models 1.05 0
-v18 step/cublaslt   burst     h200  1024,2048,4096,8192,16384,models 0.99 0.93
-v18 step/cublas     burst     h200  1024,2048,4096,8192,16384,models 1.01 0
-v24 step/cublaslt   burst     h200  512 0.98 0
-v24 step/cublaslt   burst     h200  1024 0.98 0
-v24 step/cublaslt   burst     h200  2048 0.98 0
-v24 step/cublaslt   burst     h200  aligned:24 0.99 0.87
-v24 step/cublaslt   burst     h200  any:24 0.94 0.78
-v24 step/cublaslt   burst     h200  rows:24 1 0
-v24 step/cublaslt   burst     h200  odd:24 2 0
-v24 bytes/copy      burst     h200  few 0 0.82
+TABLE = f"""
+v16 step/cublaslt burst h200 8192 1.01 0
+v16 step/cublaslt burst h100 8192 1.005 0
+v16 step/cublaslt sustained h200 8192 1.01 0
+v16 step/cublaslt sustained h100 8192 1.005 0
+v16 joules/cublas sustained h200 8192 1 0
+v16 joules/cublaslt sustained h200 8192 1 0
+{of_families("step/cublaslt_first", "h200", (1.035, 1.02, 1.035, 1.01, 1.8))}
+{of_families("step/cublaslt_first", "h100", (1.02, 1.04, 1.02, 1.01, 1.7))}
+{of_families("tuned/cublaslt", "h200", (1.018, 0.98, 1.025, 1.005, 1.9))}
+{of_families("step/tuned", "h200", (1 / 1.03,) * 5, 1 / 1.12)}
+{of_families("early/step", "h200", (1,) * 5)}
+s08 step/cublaslt burst h200 512 1.01 0
+s08 step/cublaslt burst h200 1024 1.015 0
+s08 step/cublaslt burst h200 2048 0.99 0
+s08 step/cublaslt burst h200 4096 1.02 0
 """
 
 
-def copy_rate(library):
-    """GB/s of a plain copy on the home GPU, the best that is recorded; None if none is."""
-    runs = (run for run in library.runs if run.gpu and results.slug(run.gpu) == results.HOME)
-    return max(
-        (run.rate("device_copy").mid for run in runs if "device_copy" in run.contenders),
-        default=None,
-    )
-
-
-def figure(library, run, name, what):
+def figure(run, name, what):
     """How much better the program is than what it is compared with; None if that isn't known."""
     own, other = what.split("/")
     if run is None:
         return None
-    if own == "bytes":  # those of A, B and D once, a second
-        m, n, k = run.shape
-        moved, copied = 2e-9 * (m * k + n * k + m * n), copy_rate(library)
-        return copied and moved / median(run.seconds(name)) / copied
     if own == "joules":
         theirs, ours = run.reading(name, "joules", other), run.reading(name, "joules")
         return theirs and ours and theirs / ours
@@ -67,8 +60,10 @@ def missed(library, table=TABLE):
     for line in table.strip().splitlines():
         name, what, protocol, gpu, sizes, *least = line.split()
         places = [shape for word in sizes.split(",") for shape in shapes.of_word(word, name[0])]
-        runs = [library.choose([name], place, protocol, gpu=gpu) for place in places]
-        found = [figure(library, run, name, what) for run in runs]
+        who = {name, *what.split("/")} - {"joules"}
+        how = {"protocol": protocol, "track": name[0], "gpu": gpu}
+        runs = [library.choose(who, place, **how) for place in places]
+        found = [figure(run, name, what) for run in runs]
         title = f"{name} {what}, {protocol}, {gpu}, {sizes}"
         if None in found:
             yield f"{title}: not recorded at {found.count(None)} of {len(found)} shapes"
@@ -80,5 +75,5 @@ def missed(library, table=TABLE):
 
 
 if __name__ == "__main__":
-    for words in missed(Library()):
+    for words in missed(tables.Library()):
         print(f"below its bar: {words}")

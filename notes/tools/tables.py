@@ -15,8 +15,18 @@ from textwrap import dedent
 from bench import resources, results, rungs, shapes
 from bench.energy import budget
 from bench.record import RUNS
-from bench.results import CONTENDERS, EARLY, HOME, NAME, is_rival, short_name, slug
-from notes.tools.figures import DASH, called, configurations, figure_of, markdown, texts, write_as
+from bench.results import CONTENDERS, HOME, NAME, is_rival, short_name, slug
+from bench.sweep import BEST, BY_EARLY, FIRST, REGRET, compared
+from notes.tools.figures import (
+    DASH,
+    called,
+    configurations,
+    figure_of,
+    markdown,
+    texts,
+    write_as,
+    written,
+)
 from planted import plant
 
 ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it
@@ -48,7 +58,8 @@ class Library:
 
         def fits(run):
             return (
-                (run.shape, run.protocol, run.tracks) == (shape, protocol, {track})
+                (run.shape, run.protocol) == (shape, protocol)
+                and track in run.tracks
                 and (run.commit.startswith(commit) if commit else shown(run) and not run.old)
                 and gpu in (*slug(run.gpu).split("-"), slug(run.gpu))
                 and {*names} <= {*run.measured, *run.contenders}
@@ -389,13 +400,16 @@ def rivals(library):
 
 # --- shapes in rows -------------------------------------------------------------------------
 
-CHOOSES = "v18"  # its tile for each product
+CHOOSES = "s08"  # its tile for each product
 MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
 
 
 def sizes(library):
-    """v18 at squares and at shapes of models: its usual launch, and its early launch."""
-    runs = library.find([CHOOSES], (*((size,) * 3 for size in shapes.SQUARES), *shapes.MODELS))
+    """s08 at squares and at shapes of models: its usual launch, and its early launch."""
+    try:
+        runs = library.find([CHOOSES], (*shapes.CUBES, *shapes.MODELS), track=CHOOSES[0])
+    except ValueError:
+        return [NOTHING]
     at, ratios = dict.fromkeys(shape for shape, _ in runs), ratio_columns(runs, "early_ratio")
     columns = [["m x n x k", *map(title, at)]]
     for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", HOME, "tflops"), *ratios]:
@@ -463,64 +477,88 @@ def fp8(library, gpu):
 
 # --- families of shapes ---------------------------------------------------------------------
 
-WORST = 10
-LONGEST_NAME = 60  # of cuBLASLt's kernels
-REACHED = 1.0  # a ratio of the best that counts as reached
+FAMILIES = ("aligned", "any", "rows", "small", "odd")
+COMPARED = {  # of a sweep: whose time over whose, in which form
+    "untimed / first": (FIRST, "factor"),
+    "timed / best": (BEST, "factor"),
+    "regret": (REGRET, "gain"),
+    "early / usual": (BY_EARLY, "factor"),
+}
 
 
-def family(library, name, word, seed):
-    """The runs of a program on the home GPU at a family's shapes that are drawn from a seed."""
-    drawn = shapes.drawn(word, seed, shapes.FAMILY_SHAPES)
-    return [run for shape in drawn if (run := library.choose([name], shape))]
-
-
-def family_figures(runs, name):
-    """{head: figure}: what a program's ratios over a family of shapes come to."""
-    hows = (["cublaslt"], ["cublas"], ["cublaslt", EARLY])
-    found = [[run.ratio(name, *how) for run in runs] for how in hows]
-    best, cublas, early = ([one.mid for one in ratios if one] for ratios in found)
-    return {
-        f"of {CUBLASLT}": geometric_mean(best),
-        "lowest": min(best),
-        f"shapes at {REACHED:.2f} or above": f"{sum(x >= REACHED for x in best)} of {len(runs)}",
-        "early launch": geometric_mean(early) if len(early) == len(runs) else None,
-        "of cuBLAS": geometric_mean(cublas),
+def swept(runs, name, places):
+    """{(place, GPU): its runs} of a rung that was swept over the shapes of these places."""
+    there = {}
+    for run in runs:
+        if name in run.measured and {*FIRST, *BEST} <= run.contenders:
+            there.setdefault((run.shape, slug(run.gpu)), run)
+    gpus = dict.fromkeys(gpu for _, gpu in there)
+    found = {
+        (place, gpu): [there[shape, gpu] for shape in at if (shape, gpu) in there]
+        for (place, at), gpu in product(places.items(), gpus)
     }
+    return {key: of for key, of in found.items() if of}
+
+
+def families(seed):
+    """{family: its shapes} that are drawn from a seed."""
+    return {word: shapes.drawn(word, seed, shapes.FAMILY_SHAPES) for word in FAMILIES}
+
+
+def sweep_columns(found, name, heads, worst=False):
+    """Columns of what each of such runs come to: geometric means, and with `worst` beside them the
+    least ratio, or the greatest regret."""
+    for head in heads:
+        pair, form = COMPARED[head]
+        ratios = [[*compared(runs, name, pair).values()] for runs in found]
+        means = [geometric_mean(of) if of else None for of in ratios]
+        unit, cells = written(means, "ratio", [form])
+        yield [", ".join(filter(None, (head, unit))), *cells]
+        if worst:
+            pick = max if form == "gain" else min
+            ends = [pick(of) if len(of) > 1 else None for of in ratios]
+            yield ["highest" if form == "gain" else "lowest", *texts(ends, "ratio", form)]
+
+
+def sweep_words(found, name, seed):
+    """What is compared with what, and on what."""
+    runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
+    candidates = few_to_many([run.first(name)["candidates"] for run in runs.values()])
+    heuristics = few_to_many([run.heuristics["returned"] for run in runs.values()])
+    drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
+    return (
+        f"*Untimed / first*: the kernel that {name}'s model takes over cuBLASLt's first heuristic; "
+        "neither was timed before. *Timed / best*: the fastest of the model's first "
+        f"{candidates} over the fastest of cuBLASLt's {heuristics} heuristics; timing found both. "
+        "*Regret*: how much longer the model's kernel takes than that fastest one. Geometric means, "
+        f"burst protocol, {drawn} shapes of each family drawn from seed {seed}. {origins(runs, str)}"
+    )
 
 
 def sweep(library, name, seed, *more):
-    """A rung over families of shapes drawn from a seed: what they come to, or the worst shapes."""
-    if more not in ((), ("worst",)):
-        raise ValueError("write sweep v18 1, or sweep v18 1 worst")
-    found = {word: family(library, name, word, int(seed)) for word in shapes.FAMILIES}
-    runs = {((word, run.shape), HOME): run for word, of in found.items() for run in of}
-    if not all(found.values()):
-        nothing(name)
+    """A rung over families of shapes drawn from a seed, a row for each; with `each` also squares, the
+    worst of each family, and early launches."""
+    if name not in rungs.find() or more not in ((), ("each",)):
+        raise ValueError("write sweep s08 28, or sweep s08 28 each")
+    places = families(int(seed))
     if more:
-        return worst([(word, run) for ((word, _), _), run in runs.items()], name)
-    figures = [family_figures(runs, name) for runs in found.values()]
-    columns = [[head, *texts([one[head] for one in figures], "ratio")] for head in figures[0]]
-    best = few_to_many([run.heuristics["returned"] for run in runs.values()])
-    said = (
-        f"Burst protocol; {CUBLASLT} is the best of {best} heuristics. Geometric means over shapes "
-        f"drawn from seed {seed}; lowest: of {CUBLASLT}. {origins(runs, str)}"
-    )
-    return [*markdown([["family", *found], *columns], 1), "", said]
-
-
-def worst(runs, name):
-    """Of such runs and their families those in which a rung is furthest from cuBLASLt's best."""
-    rows = [["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", "early launch", "its kernel"]]
-    rows[0] += [f"{CUBLASLT}: TFLOPS", "its kernels"]
-    for word, run in sorted(runs, key=lambda one: one[1].ratio(name, "cublaslt").mid)[:WORST]:
-        own, best = (f"{run.rate(who).mid:.0f}" for who in (name, "cublaslt"))
-        ratios = (f"{run.ratio(name, 'cublaslt', of).mid:.3f}" for of in ("step", EARLY))
-        kernel = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", run.heuristics["winner"]["name"])
-        kernel = kernel if len(kernel) <= LONGEST_NAME else f"{kernel[:LONGEST_NAME]}…"
-        number = str(run.first(name)["kernel"])
-        shape = "x".join(map(str, run.shape))
-        rows.append([shape, word, own, *ratios, number, best, f"`{kernel}`"])
-    return markdown([*zip(*rows)])
+        places |= {title(cube): (cube,) for cube in shapes.CUBES}
+    found = swept(library.runs, name, places)
+    if not found:
+        return [NOTHING]
+    gpus = {gpu: short_name(runs[0].gpu) for (_, gpu), runs in found.items()}
+    if more:
+        columns = [["shapes", *(place for place, _ in found)]]
+        columns.append(["GPU", *(gpus[gpu] for _, gpu in found)])
+        columns += sweep_columns(found.values(), name, COMPARED, worst=True)
+    else:
+        columns = [["shapes", *places]]
+        for gpu, short in gpus.items():
+            of_gpu = [found.get((place, gpu), []) for place in places]
+            heads = [head for head in COMPARED if head != "early / usual"]
+            for head, *cells in sweep_columns(of_gpu, name, heads):
+                columns.append([f"{short}: {head}", *cells])
+    return [*markdown(columns, 2 if more else 1), "", sweep_words(found, name, seed)]
 
 
 # --- other tables ---------------------------------------------------------------------------

@@ -30,11 +30,12 @@ class Records:
         return [run for of_file in self.files for run in of_file]
 
     def ladders(self, track, protocol="burst", plain=True, old=False):
-        """The runs of a track; of rungs alone, and none that only its commit names, unless asked."""
+        """The runs of a track, or of some; of rungs alone, and none that only its commit names, unless asked."""
         return [
             run
             for run in self.runs
-            if (run.protocol, run.tracks) == (protocol, {track})
+            if run.protocol == protocol
+            and run.tracks <= {*track}
             and run.measured
             and (run.plain or not plain)
             and (self.chosen or (results.slug(run.gpu) == results.HOME and (old or not run.old)))

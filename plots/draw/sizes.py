@@ -1,5 +1,5 @@
-"""TFLOPS against size, and the ratio to cuBLASLt, for some v rungs, cuBLAS and the best of cuBLASLt:
-which idea pays at which size, and which is not there yet?"""
+"""TFLOPS against size, and the ratio to cuBLASLt, for the rung that chooses its tile, those with one
+tile, cuBLAS and the best of cuBLASLt: what is a choice worth at which size?"""
 
 from __future__ import annotations
 
@@ -29,24 +29,27 @@ def size_of(run):
 
 
 def find(records):
-    """The runs of the first commit that was measured at enough square sizes, smallest first."""
+    """The runs of the first commit that was measured at enough square sizes, smallest first: of s rungs
+    where there are some."""
     found = {}  # {commit: {size: run}}
-    for run in records.ladders("v"):
+    runs = records.ladders("vs")
+    for run in [run for run in runs if "s" in run.tracks] or runs:
         if len(set(run.shape)) == 1:
             found.setdefault(run.commit, {}).setdefault(size_of(run), run)
     for sizes in found.values():
         if len(sizes) >= FEWEST:
             return [run for _, run in sorted(sizes.items())]
     there = ", ".join(f"{size}³" for size in sorted({size for of in found.values() for size in of}))
-    words = f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
+    words = f"burst runs of v or s rungs at {FEWEST} or more square sizes; recorded: "
     raise Missing(f'{words}{there or "none"} (make ladder ARGS="--size 2048")')
 
 
 def marked(runs):
-    """{rung: how it is drawn} of the chosen ones that were measured, and of the highest, which always
-    looks alike."""
+    """{rung: how it is drawn} of the chosen ones that were measured, and of the highest, s above v, which
+    always looks alike."""
     there = {name for run in runs for name in run.measured}
-    names = [name for name in CHOSEN if name in there and name != max(there)] + [max(there)]
+    highest = max(there, key=lambda name: (name[0] == "s", name))
+    names = [name for name in CHOSEN if name in there and name != highest] + [highest]
     return dict(zip(names, MARKS[-len(names) :]))
 
 
@@ -56,8 +59,8 @@ def of_gpus(runs, records):
     found = {}  # {GPU: {size: run}}
     for run in runs:
         for other in [run, *records.runs]:
-            alike = (other.commit, other.protocol, other.problem)
-            if other.plain and alike == (run.commit, run.protocol, run.problem):
+            alike = (other.commit, other.protocol, other.problem, other.tracks)
+            if other.plain and alike == (run.commit, run.protocol, run.problem, run.tracks):
                 found.setdefault(other.gpu["name"], {}).setdefault(size_of(run), other)
     sides = [list(sizes.values()) for sizes in found.values()]
     return [side for side in sides if any(ratios_of(side, name) for name in marked(side))]

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from bench import results
+from bench import results, shapes
 from bench.energy import budget
 
 H200 = {"name": "NVIDIA H200", "card": "0a1b2c3d", "compute_capability": "9.0", "sms": 132}
@@ -62,6 +62,16 @@ def rows(names=V, shape=(8192,) * 3, protocol="burst", better=1, failed="", read
 def run(*arguments, file="made.jsonl", **how):
     """The same as a run, of that file."""
     return loaded(rows(*arguments, **how), file)[0]
+
+
+def swept(word, gpu=H200):
+    """Rows of s08 over a family's shapes: its choice is the fastest kernel at all but the first."""
+    speeds = {"early": 1.1, "cublaslt_first": 1.0, "cublaslt": 1.25, "tuned": 1.331}
+    found = {"returned": 8, "winner": {"name": "nvjet"}}
+    for place, shape in enumerate(shapes.of_word(word, "s")):
+        all_speeds = {"step": 1.331 if place else 1.0, **speeds}
+        timed = {who: {"seconds": [1e-3 / speed] * 2} for who, speed in all_speeds.items()}
+        yield row("s08", timed, shape, gpu=gpu, candidates=16, heuristics=found)
 
 
 def counted(counts, commit="abc1234"):

@@ -19,8 +19,9 @@ static const struct kind {
     {{.has = OF_GPU | OF_PRODUCTS | HAS_SCALARS},
      {.name = "addmm", .computes = ADDMM_FP16, .largest_k = 1 << 20}},
     {{.has = OF_GPU, .m = 32768, .n = 32768}, {.name = "moves", .computes = TRANSPOSE_FP32}},
-    {{.has = OF_GPU | OF_PRODUCTS | HAS_KERNELS, .kernels = 5},
+    {{.has = OF_GPU | OF_PRODUCTS | HAS_KERNELS | HAS_RANKING, .kernels = 5},
      {.name = "chooses", .computes = GEMM_BF16, .multiple_m = 128}},
+    {{.has = OF_GPU | HAS_KERNELS, .kernels = 5}, {.name = "unranked", .computes = GEMM_BF16}},
     {{.has = HAS_DEVICES | OF_PRODUCTS | HAS_TRACE}, {.name = "traced", .computes = GEMM_FP8}},
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
@@ -46,14 +47,14 @@ static void show_all(const options *o, char text[MOST_TEXT]) {
     snprintf(text, MOST_TEXT,
              "m=%d n=%d k=%d alpha=%g beta=%g inputs=%s seed=%llu protocol=%s rounds=%d turn=%d "
              "heuristics=%d enumerates=%d algorithm=%s json=%s runs=%s device=%d policy=%s "
-             "kernel=%d every_kernel=%d explain=%d cta=%d events=%d default=%d first_order=%d "
+             "kernel=%d candidates=%d explain=%d cta=%d events=%d default=%d first_order=%d "
              "random_orders=%d alone=%d trials=%d help=%d",
              o->m, o->n, o->k, (double)o->alpha, (double)o->beta, inputs_name(o->inputs),
              (unsigned long long)o->seed, protocol_name(o->protocol), o->rounds, o->turn,
              o->heuristics, o->enumerates, or_none(o->algorithm), or_none(o->json),
-             or_none(o->runs), o->device, or_none(o->policy), o->kernel, o->every_kernel,
-             o->explain, o->cta, o->events, o->is_default, o->first_order, o->random_orders,
-             o->alone, o->trials, o->help);
+             or_none(o->runs), o->device, or_none(o->policy), o->kernel, o->candidates, o->explain,
+             o->cta, o->events, o->is_default, o->first_order, o->random_orders, o->alone,
+             o->trials, o->help);
 }
 
 /* The words of what was parsed that the other options don't have. */

@@ -92,6 +92,11 @@ static int launch(const problem *problem, void *state) {
 /* The third kernel is the second one at every shape. */
 static int kernel_of(const problem *problem) { return problem->kernel > 1 ? 1 : 0; }
 
+static int kernels_of(const problem *problem, int *kernels, int most) {
+    kernels[0] = kernel_of(problem);
+    return most > 0;
+}
+
 static int explain(const problem *problem) {
     printf("%d x %d x %d\n", problem->m, problem->n, problem->k);
     return problem->k == 128;
@@ -106,7 +111,8 @@ static const step STEPS[] = {
     {FAKE("bf16 in tiles", GEMM_BF16), .multiple_m = 64, .multiple_n = 64, .multiple_k = 64,
      .largest_k = 4096},
     {FAKE("bf16, any row", GEMM_BF16), .any_row = true},
-    {FAKE("bf16, 3 kernels", GEMM_BF16), .kernels = 3, .kernel_of = kernel_of, .explain = explain},
+    {FAKE("bf16, 3 kernels", GEMM_BF16), .kernels = 3, .kernel_of = kernel_of,
+     .kernels_of = kernels_of, .explain = explain},
     {FAKE("nothing", GEMM_BF16), .computes_nothing = true},
     {FAKE("shared memory", GEMM_BF16), .min_shared_memory = 1 << 30},
     {FAKE("fp16 sums", GEMM_FP16), .fp16_sums = true},

@@ -30,7 +30,7 @@ second_opinion *second_opinion_open(const step *step, enum contender_role conten
     cublas_check(cublasSetStream(opinion->cublas, problem->stream), "giving cuBLAS its stream");
     cublas_check(cublasSetMathMode(opinion->cublas, MATH_MODE), "setting cuBLAS's math mode");
     if (step->computes == ADDMM_FP16 || step->computes == GEMM_FP8 ||
-        contender == CONTENDER_HEURISTIC) {
+        contender == CONTENDER_FIRST || contender == CONTENDER_HEURISTIC) {
         lt_open(opinion, problem);
         if (opinion->count == 0) {
             second_opinion_close(opinion);

@@ -16,7 +16,7 @@ struct second_opinion {
     const step *step; /* outlives it */
     int contender;
     cublasHandle_t cublas;
-    cublasLtHandle_t lt; /* of ADDMM_FP16, GEMM_FP8 and CONTENDER_HEURISTIC; else NULL */
+    cublasLtHandle_t lt; /* of ADDMM_FP16, GEMM_FP8, and cuBLASLt's first and best; else NULL */
     void *workspace;
     cublasLtMatmulDescOpaque_t operation;
     cublasLtMatrixLayoutOpaque_t a, b, d; /* C has D's */

@@ -49,8 +49,10 @@ static void describe_product(second_opinion *opinion, const problem *problem) {
     const uint64_t k = (uint64_t)problem->k;
     const cublasOperation_t transposed = CUBLAS_OP_T;
     /* Else the tensor cores' sums are added up in fp32. The best one is to do as the step does. */
-    const int8_t fast = opinion->contender == CONTENDER_NARROW_SUMS ||
-                        (opinion->contender == CONTENDER_HEURISTIC && step->promotion == 0);
+    const int8_t fast =
+        opinion->contender == CONTENDER_NARROW_SUMS ||
+        ((opinion->contender == CONTENDER_FIRST || opinion->contender == CONTENDER_HEURISTIC) &&
+         step->promotion == 0);
     check(cublasLtMatmulDescInit(&opinion->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     set_attribute(opinion, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
     if (step->computes == GEMM_FP8) {

@@ -11,9 +11,10 @@
 bool machine_traces(void) { return false; }
 void machine_launched(const char *order) { (void)order; }
 
-/* ---- the fastest of cuBLASLt's algorithms, found by timing them all: many are launched once, then
- * the faster half once more, and so on; few are sampled once each, then the fastest few several
- * times more, in turn. Those that cuBLASLt refuses when it launches them are left out. */
+/* ---- the fastest of cuBLASLt's algorithms, or of the step's own kernels, found by timing them
+ * all: many are launched once, then the faster half once more, and so on; few are sampled once
+ * each, then the fastest few several times more, in turn. Algorithms that cuBLASLt refuses when it
+ * launches them are left out. */
 
 /* One sample: idle before it, so that the previous one's heat does not slow it; and enough launches
  * to take at least this long. */
@@ -29,18 +30,32 @@ static const double CLOSE = 1.1;
 
 typedef struct search {
     const workload *workload;
-    const contender *contender;
-    second_opinion *opinion; /* the contender's */
-    size_t launches;         /* so far, of all */
-    int ranked;              /* algorithms that were launched to rank them */
+    contender *contender; /* whose opinion's algorithms are tried, or the step's kernels */
+    size_t launches;      /* so far, of all */
+    int ranked;           /* algorithms that were launched to rank them */
 } search;
+
+/* Chooses an algorithm; or makes the step's kernel of that number ready for some more launches, not
+ * for all copies: of small products there are hundreds. */
+static void take(search *search, int number, size_t launches) {
+    const size_t copies = search->workload->copies;
+    if (search->contender->opinion != NULL) {
+        search->contender->opinion->chosen = number;
+    } else {
+        workload_take(search->workload, search->contender, number, search->launches % copies,
+                      launches < copies ? launches : copies);
+    }
+}
 
 /* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
 static bool launch(search *search, size_t count) {
+    contender *contender = search->contender;
     for (size_t i = 0; i < count; ++i) {
         const size_t copy = search->launches++ % search->workload->copies;
-        const share *share = workload_share(search->workload, search->contender, copy);
-        if (lt_launch(search->opinion, &share->problem) != CUBLAS_STATUS_SUCCESS) {
+        const share *share = workload_share(search->workload, contender, copy);
+        if (contender->opinion == NULL) {
+            contender->launch(contender, copy);
+        } else if (lt_launch(contender->opinion, &share->problem) != CUBLAS_STATUS_SUCCESS) {
             return false;
         }
     }
@@ -55,24 +70,28 @@ static double time_launches(search *search, size_t count) {
     watch_start(0, stream);
     const bool good = launch(search, count);
     watch_stop(0, stream);
-    const watched watched = watch_result(stream, "cuBLASLt");
+    const watched watched = watch_result(stream, search->contender->title);
     return good ? watched.seconds / (double)count : NAN;
 }
 
-/* Seconds per launch of one algorithm; NAN if cuBLASLt refuses it. */
+/* Seconds per launch of one of them; NAN if cuBLASLt refuses it. */
 static double sample(search *search, int number) {
-    search->opinion->chosen = number;
+    take(search, number, 2);
     sleep_seconds(PAUSE_SECONDS);
     const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
     const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
-    return isfinite(first) ? time_launches(search, (size_t)wanted) : NAN;
+    if (!isfinite(first)) {
+        return NAN;
+    }
+    take(search, number, (size_t)wanted);
+    return time_launches(search, (size_t)wanted);
 }
 
 /* Seconds of one more launch. The very first one loads the kernel and is not timed, since loading
  * can wait for a gated stream; it takes so long that the chip idles anyway. */
 static double launch_ranked(void *context, int number, bool first) {
     search *search = context;
-    search->opinion->chosen = number;
+    take(search, number, 2);
     search->ranked += first;
     const double seconds = !first || launch(search, 1) ? time_launches(search, 1) : NAN;
     if (!first && isfinite(seconds)) {
@@ -81,11 +100,11 @@ static double launch_ranked(void *context, int number, bool first) {
     return seconds;
 }
 
-/* Samples the first `count` of the algorithms, or those that the ranking leaves. all[] has those
- * that run, the fastest first. Returns how many they are. */
+/* Samples the first `count` of all[], or those that the ranking leaves. all[] then has those that
+ * run, the fastest first. Returns how many they are. */
 static int sample_all(search *search, ranked *all, int count) {
     for (int i = 0; i < count; ++i) {
-        all[i] = (ranked){.number = i, .seconds = INFINITY};
+        all[i].seconds = INFINITY;
     }
     const int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, search);
     for (int i = 0; i < left; ++i) {
@@ -94,11 +113,9 @@ static int sample_all(search *search, ranked *all, int count) {
     return ranked_sort(all, left);
 }
 
-/* Samples the finalists some times more, in turn. The one whose median is the least is what is
- * timed beside the step, if its output is right: that of each is checked as every contender's. */
-static void choose_winner(search *search, const verification *verification, const ranked *all,
-                          int count, heuristics *found) {
-    second_opinion *opinion = search->opinion;
+/* Samples those that are close to the fastest of all[] some times more, in turn: their medians.
+ * Returns how many they are. */
+static int sample_finalists(search *search, ranked *all, int count) {
     double seconds[FINALISTS][SAMPLES];
     int finalists = 0;
     while (finalists < FINALISTS && finalists < count &&
@@ -109,23 +126,30 @@ static void choose_winner(search *search, const verification *verification, cons
     for (int i = finalists; i < SAMPLES * finalists; ++i) {
         seconds[i % finalists][i / finalists] = sample(search, all[i % finalists].number);
     }
-    found->checked = finalists;
-    found->winner.seconds = INFINITY;
     for (int i = 0; i < finalists; ++i) {
-        heuristic finalist = lt_describe(opinion, all[i].number);
-        finalist.seconds = median(seconds[i], SAMPLES);
-        opinion->chosen = finalist.number;
-        if (!verify_launch(search->workload, search->contender, verification)) {
-            message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong",
-                    finalist.number, finalist.name);
-        } else if (finalist.seconds < found->winner.seconds) {
-            found->winner = finalist;
+        all[i].seconds = median(seconds[i], SAMPLES);
+    }
+    return ranked_sort(all, finalists);
+}
+
+/* The first of the finalists whose output is right is what is timed beside the step. A wrong kernel
+ * of the step's own ends the program. */
+static ranked choose_winner(search *search, const verification *verification, const ranked *all,
+                            int finalists) {
+    const second_opinion *opinion = search->contender->opinion;
+    for (int i = 0; i < finalists; ++i) {
+        const int number = all[i].number;
+        take(search, number, search->workload->copies);
+        if (verify_launch(search->workload, search->contender, verification)) {
+            return all[i];
         }
+        if (opinion == NULL) {
+            end_with(STATUS_FAILED, "the output of kernel %d is wrong", number);
+        }
+        message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong", number,
+                lt_describe(opinion, number).name);
     }
-    if (isinf(found->winner.seconds)) {
-        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that computes D for this shape");
-    }
-    opinion->chosen = found->winner.number;
+    end_with(STATUS_FAILED, "%s: none computes D for this shape", search->contender->title);
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step. The search counts as what
@@ -135,7 +159,7 @@ static void choose_heuristic(const workload *workload, contender *contender,
     const options *o = workload->options;
     const double begin = monotonic_seconds();
     second_opinion *opinion = contender->opinion;
-    search search = {.workload = workload, .contender = contender, .opinion = opinion};
+    search search = {.workload = workload, .contender = contender};
     found->returned = opinion->heuristics;
     if (o->algorithm != NULL) {
         lt_take(opinion, &workload_share(workload, contender, 0)->problem, o->algorithm);
@@ -150,24 +174,55 @@ static void choose_heuristic(const workload *workload, contender *contender,
     const bool all_of_them = o->enumerates || o->heuristics > opinion->count;
     const int count = all_of_them ? opinion->count : o->heuristics;
     ranked *all = allocate((size_t)count, sizeof *all);
+    for (int i = 0; i < count; ++i) {
+        all[i].number = i;
+    }
     const int left = sample_all(&search, all, count);
     found->timed = count > MOST_SAMPLED ? search.ranked : count;
     found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
-    choose_winner(&search, verification, all, left, found);
+    const int finalists = sample_finalists(&search, all, left);
+    const ranked winner = choose_winner(&search, verification, all, finalists);
+    found->winner = lt_describe(opinion, winner.number);
+    found->winner.seconds = winner.seconds;
     free(all);
     contender->before_seconds += monotonic_seconds() - begin;
+}
+
+/* Decides which of the step's kernels is timed beside its choice. */
+static void choose_kernel(const workload *workload, contender *contender,
+                          const verification *verification, tuning *found) {
+    const int most = workload->options->candidates;
+    search search = {.workload = workload, .contender = contender};
+    int *kernels = allocate((size_t)most, sizeof *kernels);
+    const int count = workload->step->kernels_of(&workload->shape, kernels, most);
+    if (count == 0) {
+        exit(output_end(STATUS_FAILED)); /* the step has printed its line */
+    }
+    found->times = allocate((size_t)count, sizeof *found->times);
+    for (int i = 0; i < count; ++i) {
+        found->times[i].number = kernels[i] + 1;
+    }
+    found->count = sample_all(&search, found->times, count);
+    choose_winner(&search, verification, found->times,
+                  sample_finalists(&search, found->times, found->count));
+    free(kernels);
 }
 
 /* Times, and checks what the timed launches wrote. */
 void machine_measure(workload *workload, verification *verification, report *report) {
     static timing timing;
     contender *heuristic = workload_find(workload, CONTENDER_HEURISTIC);
+    contender *tuned = workload_find(workload, CONTENDER_TUNED);
     if (workload->options->protocol == PROTOCOL_NONE) {
         return;
     }
+    free(timing.tuning.times); /* of an earlier run */
     timing = (struct timing){0};
     if (heuristic != NULL) {
         choose_heuristic(workload, heuristic, verification, &timing.heuristics);
+    }
+    if (tuned != NULL) {
+        choose_kernel(workload, tuned, verification, &timing.tuning);
     }
     workload_poison(workload); /* what is found afterwards was written by a timed launch */
     timing_run(workload, &timing);

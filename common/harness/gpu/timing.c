@@ -169,10 +169,8 @@ static size_t burst_launches(session *session) {
     for (int who = 0; who < workload->contenders; ++who) {
         double result[MEASURES];
         session->contender = &workload->contender[who];
-        workload_turn(session->contender, true);
         time_launches(session, 1, false, result);
         time_launches(session, CALIBRATION_LAUNCHES, session->timing->gated, result);
-        workload_turn(session->contender, false);
         launches = fmax(launches, ceil(BURST_LEAST_SECONDS / result[SECONDS]));
     }
     return (size_t)fmin(launches, BURST_MOST_LAUNCHES);
@@ -189,10 +187,8 @@ static void run_round(session *session) {
     for (size_t i = 0; i < contenders; ++i) {
         contender *contender = &workload->contender[(i + round + (size_t)o->turn) % contenders];
         double result[MEASURES] = {NAN, NAN, NAN, NAN};
-        workload_turn(contender, true);
         session->contender = contender;
         SAMPLE[o->protocol](session, result);
-        workload_turn(contender, false);
         for (int measure = 0; measure < MEASURES; ++measure) {
             contender->of[measure][round] = result[measure];
         }
