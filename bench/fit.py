@@ -39,8 +39,6 @@ NAME = re.compile(
 )
 CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
 HERTZ = 1.98e9  # the highest clock of H100 and H200, in whose cycles the model counts
-# What times at hand can't tell apart, or belongs to plans that they have none of, stays.
-KEPT = ("latency",)
 STEP, LEAST_STEP = 0.3, 0.004  # of a constant: a share of it
 GAIN = 0.999  # a search that leaves more of the loss than this share is the last
 
@@ -150,7 +148,7 @@ def fit(times, values):
     least, before = times.loss(values), math.inf
     while least < GAIN * before:
         before = least
-        steps = {name: STEP for name in values if name not in KEPT}
+        steps = dict.fromkeys(values, STEP)
         while max(steps.values()) > LEAST_STEP:
             for name in [name for name, step in steps.items() if step > LEAST_STEP]:
                 for factor in (1 + steps[name], 1 / (1 + steps[name])):

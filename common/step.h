@@ -112,11 +112,10 @@ typedef struct step {
     int kernels;                      /* how many it has */
     step_tile (*tile_of)(int kernel); /* of each, from 0 on */
     /* The number of the kernel that it takes for this shape, from 0 on; negative if that is not
-     * known. For programs that time all kernels. */
+     * known. For programs that time all kernels. NULL of a rung that ranks them: */
     int (*kernel_of)(const problem *problem);
-    /* The same of those that it would rather take, the best first; of kernels that are alike at
-     * this shape only one. Returns how many, at most `most`; 0 after printing a line. NULL: it does
-     * not rank its kernels. */
+    /* The numbers of those that it would rather take, the best first; of kernels that are alike at
+     * this shape only one. Returns how many, at most `most`; 0 after printing a line. */
     int (*kernels_of)(const problem *problem, int *kernels, int most);
     /* Prints the best kernels for this shape, and what they are expected to cost. */
     int (*explain)(const problem *problem);
@@ -138,6 +137,14 @@ typedef struct step {
      * also after a prepare that failed. */
     void (*release)(void *state);
 } step;
+
+/* The number of the kernel that a rung takes for this shape; negative if that is not known. */
+static inline int step_kernel(const step *step, const problem *problem) {
+    int kernel = -1;
+    if (step->kernel_of != 0)
+        return step->kernel_of(problem);
+    return step->kernels_of(problem, &kernel, 1) > 0 ? kernel : -1;
+}
 
 /* Runs the program around a rung. Returns its exit status:
  * 0 verified, 1 wrong result or a failed call, 2 bad usage or unsupported shape,

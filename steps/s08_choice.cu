@@ -1,11 +1,10 @@
 // s08: a family of tiles, and a model.
 //
-// cuBLASLt has hundreds of kernels, and takes another one for nearly every shape. Here are some
-// ninety tiles, in whole and in parts, and a model of what each takes at a shape on the GPU at
-// hand: tensor cores, loads through the SM's port and from the L2, DRAM, the epilogue, the last
-// wave. Its constants are fitted to the times of all kernels at many shapes (bench/fit.py);
-// --explain shows its best plans and where their cycles go. Expected: 1.02 of what cuBLASLt's
-// heuristic names first over random shapes, and 3 % slower than the best of our own kernels.
+// cuBLASLt takes another kernel for nearly every shape. Here are some hundred tiles, in whole and
+// in parts, and a model of what each takes at a shape on the GPU at hand, fitted to the times of
+// all of them at many shapes (bench/fit.py). --explain shows its best plans and where their cycles
+// go. Expected: 1.02 of what cuBLASLt's heuristic names first over random shapes, and 3 % slower
+// than the best of our own kernels.
 #include "step.h"
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"
@@ -184,10 +183,8 @@ static int choose(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu)
     for (int i = 0; i < KERNEL_COUNT * FORMS; ++i) {
         const tile_kind &kind = KERNELS[i / FORMS].kind;
         tile_plan plan = tile_plan_of(&kind, p, i % FORMS > 0, gpu->clusters);
-        const tile_case of = {&kind, &plan, p, gpu, &TILE_FITTED};
-        tile_terms terms;
         plan.kernel = i / FORMS * FORMS + (plan.parts > 1);
-        plan.cost = tile_cycles(&of, &terms);
+        plan.cost = tile_fitted_cycles(&kind, &plan, p, gpu);
         const bool wants = p->kernel == 0 ? plan.kernel == i : p->kernel == i + 1;
         if (wants && plan.workers > 0)
             found = tile_rank(plans, found, wanted, &plan);
@@ -210,19 +207,12 @@ static int kernels_of(const problem *p, int *kernels, int most) {
     return found;
 }
 
-static int kernel_of(const problem *p) {
-    int kernel;
-    return kernels_of(p, &kernel, 1) ? kernel : -1;
-}
-
 static int explain(const problem *p) {
     tile_gpu gpu;
     tile_plan plans[5];
     const int found = choose(plans, 5, p, &gpu);
     for (int i = 0; i < found; ++i) {
-        const tile_case of = {&KERNELS[plans[i].kernel / FORMS].kind, &plans[i], p, &gpu,
-                              &TILE_FITTED};
-        tile_explain(stdout, i == 0, plans[i].kernel + 1, &of);
+        tile_explain(stdout, i == 0, &KERNELS[plans[i].kernel / FORMS].kind, &plans[i], p, &gpu);
     }
     return found == 0;
 }
@@ -311,7 +301,6 @@ static const step s08 = {
     .any_row = true,
     .kernels = KERNEL_COUNT * FORMS,
     .tile_of = tile_of,
-    .kernel_of = kernel_of,
     .kernels_of = kernels_of,
     .explain = explain,
     .prepare = prepare,

@@ -1,10 +1,9 @@
 /* The choice of a tile: a model of the cycles that each kernel of a family takes for a product on
  * the GPU at hand. Plain C, so that rungs, the tests and bench/fit.py run the same code.
  *
- * Cycles are of the SMs' highest clock. A k-tile takes as long as the slowest of four: the tensor
- * cores, the producer, the loads through the SM's port, and those of all SMs from the L2. A wave of
- * tiles takes as long as the slower of the SMs and DRAM. Under load the clock falls: every byte has
- * a price in cycles. */
+ * Cycles are of the SMs' highest clock. A k-tile takes as long as the slowest of three: the tensor
+ * cores, the loads through the SM's port, and those of all SMs from the L2. A wave takes as long as
+ * the slower of the SMs and DRAM. Under load the clock falls: every byte has a price in cycles. */
 #ifndef GEMM_LADDER_TILE_MODEL_H
 #define GEMM_LADDER_TILE_MODEL_H
 
@@ -20,42 +19,40 @@
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
     CONSTANT(start, 7104, "cycles of a launch until the first loads have landed")                  \
     CONSTANT(start_2, 1763, "cycles more of a launch with clusters of two CTAs")                   \
-    CONSTANT(start_4, 767.7,                                                                       \
+    CONSTANT(start_4, 772.3,                                                                       \
              "with clusters of three or four; larger ones cost no more than one CTA")              \
-    CONSTANT(k_tile, 50.4, "cycles of a k-tile at least: what its producer does")                  \
-    CONSTANT(latency, 1200, "cycles from a request to its bytes; a guess, which no time tells")    \
     CONSTANT(wgmma_rows, 22.04, "cycles in which a wgmma reads its 64 rows from shared memory")    \
     CONSTANT(port_bytes, 142.1, "bytes that an SM receives in a cycle, if no other one does")      \
     CONSTANT(outside_row, 2.662, "cycles of a tile's row outside of the matrix, which TMA fills")  \
-    CONSTANT(l2_whole, 1.84e+04,                                                                   \
+    CONSTANT(l2_whole, 2.114e+04,                                                                  \
              "bytes that the L2 delivers in a cycle of rows at a multiple of 128 bytes")           \
-    CONSTANT(l2_sector, 6989, "of rows at 32 bytes")                                               \
-    CONSTANT(l2_ragged, 2953, "of rows at 16 bytes")                                               \
-    CONSTANT(l2_copied, 7012,                                                                      \
+    CONSTANT(l2_sector, 7072, "of rows at 32 bytes")                                               \
+    CONSTANT(l2_ragged, 2994, "of rows at 16 bytes")                                               \
+    CONSTANT(l2_copied, 7071,                                                                      \
              "at most, without multicast and beside the kernel that copies operands")              \
     CONSTANT(l2_apart, 4738, "at most, if CTAs that share rows are at different k-tiles")          \
     CONSTANT(l2_2, 0.8265, "of a cluster's loads: the part that the L2 is busy with, of two")      \
-    CONSTANT(l2_4, 0.6938, "of three or four CTAs")                                                \
+    CONSTANT(l2_4, 0.6996, "of three or four CTAs")                                                \
     CONSTANT(l2_8, 0.6015, "of more")                                                              \
     CONSTANT(dram_share, 0.9691, "of DRAM's peak rate that is reached")                            \
-    CONSTANT(dram_write, 0.9153, "what a byte written to DRAM costs, in bytes read")               \
+    CONSTANT(dram_write, 0.9025, "what a byte written to DRAM costs, in bytes read")               \
     CONSTANT(dram_swapped, 1.301, "how much more swapped: 128 bytes of a row at a time")           \
     CONSTANT(l2_written, 0.1766, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
     CONSTANT(l2_kept, 2.478, "of the L2 that keeps operands from one wave to the next")            \
-    CONSTANT(end, 279.1, "cycles of a tile's end at least")                                        \
-    CONSTANT(end_column, 6.702, "for a column of 64 rows of accumulators, to staging memory")      \
-    CONSTANT(end_line, 2.516, "for a store of a row's part of one 128-byte line of D")             \
+    CONSTANT(end, 269.3, "cycles of a tile's end at least")                                        \
+    CONSTANT(end_column, 6.58, "for a column of 64 rows of accumulators, to staging memory")       \
+    CONSTANT(end_line, 2.583, "for a store of a row's part of one 128-byte line of D")             \
     CONSTANT(end_alone, 0.767, "what is left of both if no other consumer stores as well")         \
-    CONSTANT(end_ahead, 0.4101, "how much of the next tile's first loads a tile's end hides")      \
+    CONSTANT(end_ahead, 0.3872, "how much of the next tile's first loads a tile's end hides")      \
     CONSTANT(end_turns, 1.332, "how much longer that takes beside the other consumer's wgmmas")    \
     CONSTANT(end_ragged, 1.83, "how much longer if rows of boxes begin within an L2 sector")       \
-    CONSTANT(end_plain, 5.963, "how much longer by plain stores, where n is no multiple of 8")     \
-    CONSTANT(gather, 115.1, "cycles for a part until the cluster has seen that all are there")     \
-    CONSTANT(gather_column, 30.76, "for a column of 64 rows, to shared memory and back")           \
-    CONSTANT(copy, 943.5, "cycles of the launch that copies unaligned operands")                   \
-    CONSTANT(clock_byte, 0.006774, "cycles that the clock loses for a byte that each SM receives") \
-    CONSTANT(blend, 4.467, "exponent: how little the tensor cores and the loads add if close")     \
-    CONSTANT(blend_dram, 2.585, "the same of the SMs and DRAM")
+    CONSTANT(end_plain, 5.933, "how much longer by plain stores, where n is no multiple of 8")     \
+    CONSTANT(gather, 113.6, "cycles for a part until the cluster has seen that all are there")     \
+    CONSTANT(gather_column, 30.61, "for a column of 64 rows, to shared memory and back")           \
+    CONSTANT(copy, 961, "cycles of the launch that copies unaligned operands")                     \
+    CONSTANT(clock_byte, 0.006718, "cycles that the clock loses for a byte that each SM receives") \
+    CONSTANT(blend, 4.372, "exponent: how little the tensor cores and the loads add if close")     \
+    CONSTANT(blend_dram, 2.552, "the same of the SMs and DRAM")
 
 #define TILE_MEMBER(name, value, meaning) double name;
 #define TILE_VALUE(name, value, meaning) value,
@@ -168,9 +165,8 @@ static inline double tile_k_tile(const tile_case *of, int pitch, double ctas) {
                            : of->p->k % 8 > 0 && tile_ctas(kind) == 1 ? c->l2_copied
                                                                       : HUGE_VAL);
     const double shared = tile_by_cluster(tile_ctas(kind), 1, c->l2_2, c->l2_4, c->l2_8);
-    const double waits = fmax(c->k_tile, c->latency / (kind->stages - 1));
-    return tile_blend(fmax(tile_multiply(of), fmax(waits, port)),
-                      loaded * (2 * TILE_K) * ctas / l2 * shared, c->blend);
+    return tile_blend(fmax(tile_multiply(of), port), loaded * (2 * TILE_K) * ctas / l2 * shared,
+                      c->blend);
 }
 
 /* The cycles of a tile's end, from accumulators to D. TMA stores a box row by row; a row that
@@ -276,6 +272,14 @@ static inline double tile_cycles(const tile_case *of, tile_terms *terms) {
     return cycles;
 }
 
+/* The cycles of a plan by the fitted constants. */
+static inline double tile_fitted_cycles(const tile_kind *kind, const tile_plan *plan,
+                                        const problem *p, const tile_gpu *gpu) {
+    const tile_case of = {kind, plan, p, gpu, &TILE_FITTED};
+    tile_terms terms;
+    return tile_cycles(&of, &terms);
+}
+
 /* Puts a plan among the `found` cheapest so far, of at most `wanted`, in their order. Returns how
  * many there are then. */
 static inline int tile_rank(tile_plan *plans, int found, int wanted, const tile_plan *plan) {
@@ -319,22 +323,24 @@ static inline void tile_name(char *text, size_t size, const tile_kind *kind) {
 
 /* Prints a plan: the microseconds that the model expects, and where they go. With `first` it begins
  * with the clusters that fit, and the names of the columns. */
-static inline void tile_explain(FILE *out, bool first, int number, const tile_case *of) {
-    const double us = 1e6 / of->gpu->hertz;
+static inline void tile_explain(FILE *out, bool first, const tile_kind *kind, const tile_plan *plan,
+                                const problem *p, const tile_gpu *gpu) {
+    const tile_case of = {kind, plan, p, gpu, &TILE_FITTED};
+    const double us = 1e6 / gpu->hertz;
     tile_terms terms;
     char name[96];
-    const double cycles = tile_cycles(of, &terms);
+    const double cycles = tile_cycles(&of, &terms);
     if (first) {
         fprintf(out, "clusters of 1, 2 ... CTAs that are resident at once:");
         for (int i = 1; i <= TILE_MOST_CLUSTER; ++i)
-            fprintf(out, " %d", of->gpu->clusters[i]);
+            fprintf(out, " %d", gpu->clusters[i]);
         fprintf(out, "\n%6s  %-52s %7s %5s %8s |", "kernel", "tile", "workers", "parts", "us");
         for (int i = 0; i < TILE_TERM_COUNT; ++i)
             fprintf(out, " %8s", TILE_TERM_NAMES[i]);
         fprintf(out, "\n");
     }
-    tile_name(name, sizeof name, of->kind);
-    fprintf(out, "%6d  %-52s %7d %5d %8.1f |", number, name, of->plan->workers, of->plan->parts,
+    tile_name(name, sizeof name, kind);
+    fprintf(out, "%6d  %-52s %7d %5d %8.1f |", plan->kernel + 1, name, plan->workers, plan->parts,
             cycles * us);
     for (int i = 0; i < TILE_TERM_COUNT; ++i)
         fprintf(out, " %8.1f", ((const double *)&terms)[i] * us);

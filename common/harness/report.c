@@ -360,7 +360,7 @@ static void write_run(json *json, const report *report) {
     const step *step = workload->step;
     const options *o = workload->options;
     const problem shape = {.m = o->m, .n = o->n, .k = o->k};
-    const bool chooses = o->kernel == 0 && step->kernel_of != NULL;
+    const bool chooses = o->kernel == 0 && step->kernels > 0;
     const time_t now = time(NULL);
     char date[32] = "";
     char digest[32] = "";
@@ -374,7 +374,7 @@ static void write_run(json *json, const report *report) {
     json_text(json, "below", step->below != NULL ? step->below : "");
     json_text(json, "date", date);
     write_context(json, report);
-    json_count(json, "kernel", (size_t)(chooses ? step->kernel_of(&shape) + 1 : o->kernel));
+    json_count(json, "kernel", (size_t)(chooses ? step_kernel(step, &shape) + 1 : o->kernel));
     json_bool(json, "fp16_sums", workload->arithmetic.fp16_sums);
     json_bool(json, "computes_nothing", step->computes_nothing);
     json_integer(json, "copies", workload->copies);

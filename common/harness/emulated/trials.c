@@ -148,8 +148,7 @@ static void add_kernel(list *list, int kernel) {
     trial *added = add(list, shape.m, shape.n + more, shape.k, "%s", edge);
     options *o = &added->options;
     shape = (problem){.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
-    if (step->kernel_of(&shape) !=
-        kernel) { /* no cluster of its parts fits on so few multiprocessors */
+    if (step_kernel(step, &shape) != kernel) { /* no cluster of it fits on so few SMs */
         --list->count;
         return;
     }
