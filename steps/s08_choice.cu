@@ -17,8 +17,6 @@
 #include "device/tile_work.cuh"
 #include "device/wgmma.cuh"
 
-#include <array>
-
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 constexpr int ROW_MULTIPLE = 8; // bf16 in 16 bytes: TMA takes rows of such a multiple
@@ -211,9 +209,8 @@ static int explain(const problem *p) {
     tile_gpu gpu;
     tile_plan plans[5];
     const int found = choose(plans, 5, p, &gpu);
-    for (int i = 0; i < found; ++i) {
+    for (int i = 0; i < found; ++i)
         tile_explain(stdout, i == 0, &KERNELS[plans[i].kernel / FORMS].kind, &plans[i], p, &gpu);
-    }
     return found == 0;
 }
 

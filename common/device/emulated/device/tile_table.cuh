@@ -5,6 +5,8 @@
 
 #include "device/tile.cuh"
 
+#include <array>
+
 template <typename... T>
 struct TileList {};
 
