@@ -412,7 +412,8 @@ def sizes(library):
         return [NOTHING]
     at, ratios = dict.fromkeys(shape for shape, _ in runs), ratio_columns(runs, "early_ratio")
     columns = [["m x n x k", *map(title, at)]]
-    for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", HOME, "tflops"), *ratios]:
+    home = HOME if any(gpu == HOME for _, gpu in runs) else next(gpu for _, gpu in runs)
+    for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", home, "tflops"), *ratios]:
         cells = (cell(runs.get((shape, gpu)), CHOOSES, figure, "±") for shape in at)
         columns.append([head, *cells])
     said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(runs)}.")

@@ -4,6 +4,7 @@ tile, cuBLAS and the best of cuBLASLt: what is a choice worth at which size?"""
 from __future__ import annotations
 
 from bench import results
+from bench.shapes import CUBES
 from plots.draw import bars, style
 from plots.draw.records import Missing
 
@@ -30,10 +31,11 @@ def size_of(run):
 
 def find(records):
     """The runs of the first commit that was measured at enough square sizes, smallest first: of s rungs
-    where there are some."""
+    where there are some, on whatever GPU."""
     found = {}  # {commit: {size: run}}
-    runs = records.ladders("vs")
-    for run in [run for run in runs if "s" in run.tracks] or runs:
+    burst = [run for run in records.runs if run.protocol == "burst" and run.shape in CUBES]
+    choosing = [run for run in burst if run.plain and "s" in run.tracks and "v16" in run.measured]
+    for run in choosing or records.ladders("v"):
         if len(set(run.shape)) == 1:
             found.setdefault(run.commit, {}).setdefault(size_of(run), run)
     for sizes in found.values():
