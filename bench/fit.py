@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
 """Fits the constants of common/device/tile_model.h to measured times, and judges the choice.
 
-    build/steps/s08 --kernel all --explain >build/h200.txt
+    build/steps/s08 --kernel all --explain >build/kernels.txt
     build/steps/s08 --kernel all --runs FILE      FILE: for each shape its --m, --n, --k and --json
-    python3 -m bench.fit --kernels build/h200.txt [--fit ROWS...] ROWS...
+    python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
+    python3 -m bench.fit [--fit TIMES.xz] TIMES.xz
 
 Run the rung where there is a GPU: it says what each of its kernels is, and times all of them beside
-its choice; ROWS are the files that --json writes. Neither the fit nor the judgement needs one. What
-the choice costs against the fastest kernel is said for ROWS by the header's constants; with --fit
-also by constants with which predicted times come close to the measured ones of its rows, most of
-all among the fastest kernels of a shape. They are printed as the header has them. A fit takes a
-minute or two.
+its choice; ROWS are the files that --json writes. --keep writes the median times of ROWS and what
+the kernels are to one small file, from which anybody can fit again: neither the fit nor the
+judgement needs a GPU. What the choice costs against the fastest kernel is said for TIMES by the
+header's constants; with --fit also by constants with which predicted times come close to the
+measured ones of that file, most of all among the fastest kernels of a shape. They are printed as
+the header has them. A fit takes a minute or two.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import json
+import lzma
 import math
 import re
 import subprocess
@@ -79,15 +83,12 @@ class Model:
     """The header's model, for the kernels that a rung has listed on a GPU, which has two numbers for
     each: whole tiles, and tiles in parts."""
 
-    def __init__(self, listed):
+    def __init__(self, names, clusters):
         subprocess.run(["make", "-s", LIBRARY], cwd=ROOT, check=True)
         self.library = ctypes.CDLL(str(ROOT / LIBRARY))
         self.library.model_loss.restype = c_double
-        self.kernels = [kernel_of(line) for line in listed.splitlines() if NAME.search(line)]
-        clusters = CLUSTERS.search(listed)
-        if not clusters or not self.kernels:
-            raise ValueError("--kernels: this is not what --kernel all --explain prints")
-        self.clusters = (0, *map(int, clusters[1].split()))
+        self.kernels = [kernel_of(name) for name in names]
+        self.clusters = (0, *clusters)
 
     def point(self, number, shape, gpu):
         """The plan of a kernel's number at a shape; None where tiles can't be in parts, or don't fit."""
@@ -106,25 +107,46 @@ class Shape(NamedTuple):
     predicted: ctypes.Array  # the cycles by the latest constants
 
 
-class Times:
-    """What was measured, of some files of rows."""
+def keep(listed, paths, kept):
+    """Writes the median times of rows, a line for each shape, after a line that says what the
+    kernels are."""
+    names = [found[0] for line in listed.splitlines() if (found := NAME.search(line))]
+    clusters = CLUSTERS.search(listed)
+    if not clusters or not names:
+        raise ValueError("--kernels: this is not what --kernel all --explain prints")
+    lines = [{"kernels": names, "clusters": [*map(int, clusters[1].split())]}]
+    for run in chain.from_iterable(map(results.load, paths)):
+        timed = chain.from_iterable(
+            row.get("timed", {}).items() for row in chain(*run.rows.values())
+        )
+        found = {key.partition("kernel-")[2]: median(one["seconds"]) for key, one in timed}
+        times = {number: float(f"{one:.4g}") for number, one in found.items() if number}
+        gpu = {name: run.gpu[name] for name in ("name", "l2_bytes", "memory_bytes_per_second")}
+        lines += [{"gpu": gpu, "shape": run.shape, "seconds": times}] if times else []
+    if len(lines) == 1:
+        raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
+    with lzma.open(kept, "wt") as file:
+        file.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
-    def __init__(self, model, paths):
-        self.library, self.shapes = model.library, []
-        for run in chain.from_iterable(map(results.load, paths)):
-            points, measured = [], []
-            for row in chain(*run.rows.values()):
-                for key, one in row.get("timed", {}).items():
-                    number = key.partition("kernel-")[2]
-                    if number and (point := model.point(int(number), run.shape, run.gpu)):
-                        points.append(point)
-                        measured.append(median(one["seconds"]) * HERTZ)
-            if points:
-                cycles = c_double * len(points)
-                arrays = (Point * len(points))(*points), cycles(*measured), cycles()
-                self.shapes.append(Shape(shape_text(run.shape), *arrays))
-        if not self.shapes:
-            raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
+
+class Times:
+    """What was measured, of a file that keep() wrote."""
+
+    def __init__(self, path):
+        with lzma.open(path, "rt") as file:
+            kernels, *rows = map(json.loads, file)
+        self.model, self.shapes = Model(kernels["kernels"], kernels["clusters"]), []
+        self.library = self.model.library
+        for row in rows:
+            plans = [
+                (point, seconds * HERTZ)
+                for number, seconds in row["seconds"].items()
+                if (point := self.model.point(int(number), row["shape"], row["gpu"]))
+            ]
+            points, measured = zip(*plans)
+            cycles = c_double * len(plans)
+            arrays = (Point * len(plans))(*points), cycles(*measured), cycles()
+            self.shapes.append(Shape(shape_text(row["shape"]), *arrays))
 
     def loss(self, values):
         """How bad these constants are, as model.c says, at the mean shape."""
@@ -177,15 +199,18 @@ def report(times, values, what):
 
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("judged", nargs="+", metavar="ROWS")
-    parser.add_argument("--kernels", required=True, type=Path, metavar="FILE")
-    parser.add_argument("--fit", nargs="+", default=[], metavar="ROWS")
+    parser.add_argument("files", nargs="+", type=Path, metavar="TIMES.xz|ROWS")
+    parser.add_argument("--kernels", type=Path, metavar="FILE")
+    parser.add_argument("--keep", type=Path, metavar="TIMES.xz")
+    parser.add_argument("--fit", type=Path, metavar="TIMES.xz")
     options = parser.parse_args(words)
-    model, values = Model(options.kernels.read_text()), constants()
-    judged = Times(model, options.judged)
+    if options.keep and options.kernels:
+        keep(options.kernels.read_text(), options.files, options.keep)
+        return
+    judged, values = Times(options.files[0]), constants()
     report(judged, values, "the header's constants")
     if options.fit:
-        times = Times(model, options.fit)
+        times = Times(options.fit)
         values = fit(times, values)
         report(times, values, "fitted")
         report(judged, values, "fitted, and judged")
@@ -195,5 +220,5 @@ def main(words=None):
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
+    except (OSError, ValueError, lzma.LZMAError, subprocess.SubprocessError) as error:
         sys.exit(f"fit: {error}")
