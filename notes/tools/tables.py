@@ -37,6 +37,7 @@ SHAPES = {
 }
 CUBLASLT = CONTENDERS["cublaslt"].title
 NOTHING = "No run is recorded yet."
+TILES = results.ROOT / "common" / "device" / "tile_table.cuh"
 
 # --- which runs -----------------------------------------------------------------------------
 
@@ -562,6 +563,37 @@ def sweep(library, name, seed, *more):
     return [*markdown(columns, 2 if more else 1), "", sweep_words(found, name, seed)]
 
 
+def tile_called(number):
+    """A kernel of s08's table: '128 x 96 in 1 x 4, in parts'."""
+    listed = re.findall(r"^    Tile<(.*)>,?$", TILES.read_text(), re.MULTILINE)
+    rows, columns, *more = listed[(number - 1) // 2].split(", ")
+    sharing, operands, above, beside = [*more, *("BY_ROWS", "", "1", "1")[len(more) :]]
+    words = [f"{rows} × {columns}" + (f" in {above} × {beside}" if above + beside != "11" else "")]
+    words += ["ping-pong"] * (sharing == "PING_PONG") + ["swapped"] * (operands == "SWAPPED")
+    return ", ".join([*words, *["in parts"] * (number % 2 == 0)])
+
+
+def worst(library, name, seed, count):
+    """The shapes of a sweep at which a rung's choice is furthest below cuBLASLt's first heuristic."""
+    found = swept(library.runs, name, families(int(seed)))
+    ratios = [
+        (run, family, [compared([run], name, pair)[run.shape] for pair in (FIRST, REGRET, BEST)])
+        for (family, _), runs in found.items()
+        for run in runs
+    ]
+    shown = sorted(ratios, key=lambda one: one[2][0])[: int(count)]
+    heads = "m x n x k", "family", "untimed / first", "regret", "timed / best"
+    columns = [[heads[0], *(title(run.shape) for run, *_ in shown)]]
+    columns += [[heads[1], *(family for _, family, _ in shown)]]
+    for at, form in enumerate(("factor", "gain", "factor")):
+        cells = [ratio[at] for *_, ratio in shown]
+        columns.append([heads[at + 2], *texts(cells, "ratio", form)])
+    rows = [run.first(name) for run, *_ in shown]
+    columns.append(["choice", *(tile_called(row["kernel"]) for row in rows)])
+    columns.append(["fastest", *(tile_called(row["timed"]["tuned"]["kernel"]) for row in rows)])
+    return markdown(columns, 2)
+
+
 # --- other tables ---------------------------------------------------------------------------
 
 DISAGREEMENT = "largest disagreement: "  # the line of the report from which on it is quoted
@@ -621,7 +653,7 @@ BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
 BLOCKS |= {
     one.__name__: one
     for one in (
-        *(picture, variants, registers, rivals, sizes, calls, fp8, sweep),
+        *(picture, variants, registers, rivals, sizes, calls, fp8, sweep, worst),
         *(hazard, planted, agreement, energy, sources),
     )
 }
