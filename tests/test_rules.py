@@ -89,7 +89,7 @@ def files(patterns):
     found = [sorted(ROOT.glob(pattern)) for pattern in patterns.split()]
     assert all(found), patterns
     paths = [path for path in chain(*found) if path.is_file()]
-    return [path for path in paths if path.suffix not in (".png", ".pyc")]
+    return [path for path in paths if path.suffix not in (".png", ".pyc", ".xz")]
 
 
 def name_of(path):
