@@ -18,9 +18,8 @@
 
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int ROW_MULTIPLE = 8; // bf16 in 16 bytes: TMA takes rows of such a multiple
-constexpr int PAD_WARPS = 8;    // a row each
-constexpr int PAD_LOADS = 8;    // of a lane at a time
+constexpr int PAD_WARPS = 8;                          // a row each
+constexpr int PAD_LOADS = 8;                          // of a lane at a time
 constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
 constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
 constexpr double LONG_PRODUCT = 50e3; // cycles, found in trials on an H100: see prepare()
@@ -197,19 +196,17 @@ static int prepare(const problem *p, void **state) {
     // more than it gains at its start.
     made->late =
         made->cluster == 1 && (made->plan.cost > LONG_PRODUCT || (!made->fits_l2 && made->idles));
-    // DRAM is read 256 bytes at a time also where an operand is read once. Lines that two k-tiles
-    // share only cost the L2 time so.
-    const bool once = made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
-    const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;
-    const bool lines = padded.k % TILE_K == 0; // a row of a k-tile is one line of the L2
-    made->promotes = lines ? once || made->fits_l2 : once && !made->fits_l2 && !apart;
-    // Where a row of a k-tile is parts of two lines, the next k-tile reads one of them again: if
-    // lines of an operand were evicted first, a product took up to 1.36 times as long on an H100.
-    made->hints = lines && !made->fits_l2;
-    const int failed = make_launch(made, &padded);
-    if (p->n % ROW_MULTIPLE > 0)
-        made->work.d = static_cast<bf16 *>(p->d);
-    return failed;
+    // DRAM is read 256 bytes at a time also where an operand is read once.
+    made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
+    if (padded.k % TILE_K > 0) { // a row of a k-tile is parts of two lines of the L2
+        // The next k-tile reads one of them again: if lines of an operand were evicted first, a
+        // product took up to 1.36 times as long on an H100.
+        made->hints = false;
+        // Fetching both again only costs the L2 time, unless they come from DRAM.
+        const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;
+        made->promotes &= !made->fits_l2 && !apart;
+    }
+    return make_launch(made, &padded);
 }
 
 static int launch(const problem *p, void *state) {
@@ -224,6 +221,11 @@ static int launch(const problem *p, void *state) {
     // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
     padded.early = p->early || made->padded;
     return start_launch(&padded, state);
+}
+
+static void release(void *state) {
+    release_array(static_cast<TileLaunch *>(state)->padded);
+    release_launch(state);
 }
 
 static const step s07 = {
@@ -242,7 +244,7 @@ static const step s07 = {
     .kernel_of = kernel_of,
     .prepare = prepare,
     .launch = launch,
-    .release = release_launch,
+    .release = release,
 };
 
 int main(int argc, char **argv) { return step_main(&s07, argc, argv); }

@@ -34,7 +34,8 @@ inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hin
             .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
             .again_a = !hints || in_group > plan.workers,
             .again_b = !hints || 2 * plan.workers > in_group,
-            .d = plan.parts > 1 ? static_cast<bf16 *>(p->d) : nullptr};
+            // TMA stores whole tiles, to rows that are multiples of 16 bytes.
+            .d = plan.parts > 1 || p->n % 8 > 0 ? static_cast<bf16 *>(p->d) : nullptr};
 }
 
 // One of a rung's kernels.
@@ -108,7 +109,7 @@ struct TileLaunch {
     bool hints;    // what the next wave doesn't read again is evicted first
     bool promotes; // DRAM is read 256 bytes at a time
     bool late;     // it waits until the launch before has ended
-    bf16 *padded;  // A and B in a layout of the rung's, which it allocates; or nullptr
+    bf16 *padded;  // A and B if a rung copies them; it allocates and releases them
     TileMaps maps;
     Work work;
 };
@@ -130,8 +131,8 @@ inline TileLaunch *plan_launch(void **state, const Family &family, const tile_pl
     made->idles = made->ctas < sms * 7 / 8;
     made->group = tile_square_group(kind, &plan);
     made->hints = !made->fits_l2;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
-    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Where the L2
+    // doesn't hold A and B, that made products slower in trials.
     made->promotes = made->fits_l2;
     return made;
 }
@@ -155,8 +156,4 @@ inline int start_launch(const problem *p, void *state) {
 }
 
 // A rung's `release`.
-inline void release_launch(void *state) {
-    const TileLaunch *made = static_cast<const TileLaunch *>(state);
-    release_array(made->padded);
-    delete made;
-}
+inline void release_launch(void *state) { delete static_cast<TileLaunch *>(state); }
