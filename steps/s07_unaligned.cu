@@ -202,7 +202,7 @@ static int prepare(const problem *p, void **state) {
         // The next k-tile reads one of them again: if lines of an operand were evicted first, a
         // product took up to 1.36 times as long on an H100.
         made->hints = false;
-        // Fetching both again only costs the L2 time, unless they come from DRAM.
+        // Where the L2 holds A and B, fetching both lines again only costs it time.
         const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;
         made->promotes &= !made->fits_l2 && !apart;
     }
