@@ -9,10 +9,9 @@
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/elect.cuh"
-#include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
-#include "device/tile_work.cuh"
+#include "device/tile_launch.cuh"
 #include "device/wgmma.cuh"
 
 constexpr int PRODUCER_REGISTERS = 40;
@@ -106,95 +105,42 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 }
 
 template <typename T>
-constexpr Kernel kernel() {
-    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
-}
+constexpr Kernel kernel = {gemm<T>, T::KIND, sizeof(Storage<T>)};
 
 static const Kernel KERNELS[] = {
-    kernel<Tile<256, 200>>(),
-    kernel<Tile<128, 256>>(),
-    kernel<Tile<128, 128>>(),
-    kernel<Tile<128, 200, PING_PONG>>(),
-    kernel<Tile<128, 128, PING_PONG>>(),
-    kernel<Tile<64, 128, ALONE>>(),
-    kernel<Tile<64, 64, ALONE>>(),
+    kernel<Tile<256, 200>>,
+    kernel<Tile<128, 256>>,
+    kernel<Tile<128, 128>>,
+    kernel<Tile<128, 200, PING_PONG>>,
+    kernel<Tile<128, 128, PING_PONG>>,
+    kernel<Tile<64, 128, ALONE>>,
+    kernel<Tile<64, 64, ALONE>>,
 };
-constexpr int KERNEL_COUNT = std::size(KERNELS);
+constexpr Family FAMILY = {KERNELS, std::size(KERNELS)};
 
 constexpr double PORT_BYTES = 90;  // that an SM receives in a cycle
 constexpr double STORE_COLUMN = 8; // cycles for 64 accumulators of a column, to D
 
 // The cycles of a plan: waves of tiles, each as long as its multiplications or its loads, and its
 // end. In ping-pong a tile's end overlaps with the multiplication of the next one.
-static double cost(const tile_kind &kind, const tile_plan &plan, int k) {
-    const int turns = kind.ping_pong ? 2 : 1;
-    const double k_tile = fmax(kind.rows * kind.columns / 32.0,
-                               2.0 * (TILE_K * (kind.rows + kind.columns)) / PORT_BYTES);
+static double cost(const tile_kind *kind, const tile_plan *plan, int k) {
+    const int turns = kind->ping_pong ? 2 : 1;
+    const double k_tile = fmax(kind->rows * kind->columns / 32.0,
+                               2.0 * (TILE_K * (kind->rows + kind->columns)) / PORT_BYTES);
     const double multiply = ceil_div(k, TILE_K) * k_tile;
-    const double end = kind.rows / 64.0 * kind.columns * turns / kind.consumers * STORE_COLUMN;
+    const double end = kind->rows / 64.0 * kind->columns * turns / kind->consumers * STORE_COLUMN;
     const double tile = turns > 1 ? fmax(multiply, (multiply + end) / 2) : multiply + end;
-    return plan.waves * tile + (turns > 1 ? end : 0);
+    return plan->waves * tile + (turns > 1 ? end : 0);
 }
 
-// The cheapest plan for a product, or that of the kernel that the problem names.
-static int choose(tile_plan *best, const problem *p) {
-    int clusters[TILE_MOST_CLUSTER + 1] = {}; // that are resident at once: [1] of one CTA
-    if (multiprocessor_count(&clusters[1]))
-        return 1;
-    best->cost = HUGE_VAL;
-    for (int i = 0; i < KERNEL_COUNT; ++i) {
-        const tile_kind &kind = KERNELS[i].kind;
-        tile_plan plan = tile_plan_of(&kind, p, false, clusters);
-        plan.kernel = i;
-        plan.cost = cost(kind, plan, p->k);
-        if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
-            *best = plan;
-    }
-    return 0;
-}
-
-static step_tile tile_of(int kernel) { return tile_record(&KERNELS[kernel].kind, false); }
-
-static int kernel_of(const problem *p) {
-    tile_plan plan;
-    return choose(&plan, p) ? -1 : plan.kernel;
-}
-
-struct State {
-    const Kernel *kernel;
-    TileMaps maps;
-    Work work;
-    int ctas; // at most one per SM: the fewest that finish in the same number of waves
-};
+static tile_plan choose(const problem *p) { return cheapest_plan(FAMILY, p, cost); }
+static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
+static int kernel_of(const problem *p) { return choose(p).kernel; }
 
 static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    tile_plan plan;
-    int l2 = 0;
-    *state = made;
-    if (choose(&plan, p) || l2_size(&l2))
-        return 1;
-    made->kernel = &KERNELS[plan.kernel];
-    made->ctas = plan.workers;
-    const tile_kind &kind = made->kernel->kind;
-    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    made->work = work_of(p, plan, tile_square_group(&kind, &plan), !fits_l2);
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
-    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed.
-    const auto promotion = fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
-    return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
-           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
+    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
+    return made == nullptr || make_launch(made, p);
 }
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    const Kernel *kernel = made->kernel;
-    return launch_early(p->early, kernel->run, dim3(made->ctas), dim3(tile_threads(&kernel->kind)),
-                        dim3(1), kernel->smem, p->stream, made->maps.a, made->maps.b, made->maps.d,
-                        made->work);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step s03 = {
     .name = "s03",
@@ -206,12 +152,12 @@ static const step s03 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .kernels = KERNEL_COUNT,
+    .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
     .prepare = prepare,
-    .launch = launch,
-    .release = release,
+    .launch = start_launch,
+    .release = release_launch,
 };
 
 int main(int argc, char **argv) { return step_main(&s03, argc, argv); }

@@ -9,10 +9,9 @@
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/elect.cuh"
-#include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
-#include "device/tile_work.cuh"
+#include "device/tile_launch.cuh"
 #include "device/wgmma.cuh"
 
 constexpr int PRODUCER_REGISTERS = 40;
@@ -106,89 +105,36 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 }
 
 template <typename T>
-constexpr Kernel kernel() {
-    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
-}
+constexpr Kernel kernel = {gemm<T>, T::KIND, sizeof(Storage<T>)};
 
 static const Kernel KERNELS[] = {
-    kernel<Tile<256, 200>>(),
-    kernel<Tile<128, 256>>(),
-    kernel<Tile<128, 128>>(),
-    kernel<Tile<128, 200, PING_PONG>>(),
-    kernel<Tile<128, 128, PING_PONG>>(),
-    kernel<Tile<64, 128, ALONE>>(),
-    kernel<Tile<64, 64, ALONE>>(),
-    kernel<Tile<128, 128, BY_ROWS, SWAPPED>>(),
-    kernel<Tile<64, 64, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 32, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 16, ALONE, SWAPPED>>(),
+    kernel<Tile<256, 200>>,
+    kernel<Tile<128, 256>>,
+    kernel<Tile<128, 128>>,
+    kernel<Tile<128, 200, PING_PONG>>,
+    kernel<Tile<128, 128, PING_PONG>>,
+    kernel<Tile<64, 128, ALONE>>,
+    kernel<Tile<64, 64, ALONE>>,
+    kernel<Tile<128, 128, BY_ROWS, SWAPPED>>,
+    kernel<Tile<64, 64, ALONE, SWAPPED>>,
+    kernel<Tile<64, 32, ALONE, SWAPPED>>,
+    kernel<Tile<64, 16, ALONE, SWAPPED>>,
 };
-constexpr int KERNEL_COUNT = std::size(KERNELS);
+constexpr Family FAMILY = {KERNELS, std::size(KERNELS)};
 
-// The cheapest plan for a product, or that of the kernel that the problem names.
-static int choose(tile_plan *best, const problem *p) {
-    int clusters[TILE_MOST_CLUSTER + 1] = {}; // that are resident at once: [1] of one CTA
-    if (multiprocessor_count(&clusters[1]))
-        return 1;
-    best->cost = HUGE_VAL;
-    for (int i = 0; i < KERNEL_COUNT; ++i) {
-        const tile_kind &kind = KERNELS[i].kind;
-        tile_plan plan = tile_plan_of(&kind, p, false, clusters);
-        plan.kernel = i;
-        plan.cost = tile_cost(&kind, &plan, p->k);
-        if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
-            *best = plan;
-    }
-    return 0;
-}
-
-static step_tile tile_of(int kernel) { return tile_record(&KERNELS[kernel].kind, false); }
-
-static int kernel_of(const problem *p) {
-    tile_plan plan;
-    return choose(&plan, p) ? -1 : plan.kernel;
-}
-
-struct State {
-    const Kernel *kernel;
-    TileMaps maps;
-    Work work;
-    int ctas;  // at most one per SM: the fewest that finish in the same number of waves
-    bool late; // it waits until the launch before has ended
-};
+static tile_plan choose(const problem *p) { return cheapest_plan(FAMILY, p, tile_cost); }
+static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
+static int kernel_of(const problem *p) { return choose(p).kernel; }
 
 static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    tile_plan plan;
-    int l2 = 0, sms = 0;
-    *state = made;
-    if (choose(&plan, p) || l2_size(&l2) || multiprocessor_count(&sms))
+    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
+    if (made == nullptr)
         return 1;
-    made->kernel = &KERNELS[plan.kernel];
-    made->ctas = plan.workers;
-    const tile_kind &kind = made->kernel->kind;
-    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    made->work = work_of(p, plan, tile_square_group(&kind, &plan), !fits_l2);
-    const bool idles = made->ctas < sms * 7 / 8; // many SMs
-    made->late = !fits_l2 && idles;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once, where an
-    // operand is read once. Where it is read again, that pays if the L2 holds A and B: in trials
-    // v16 was slower so at 8192 cubed.
-    const bool once = plan.tiles_m == 1 || plan.tiles_n == 1;
-    const auto promotion = once || fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
-    return make_tile_maps(&made->maps, kind, p, p->a, p->b, p->k, promotion) ||
-           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
+    made->late = !made->fits_l2 && made->idles;
+    // DRAM is read 256 bytes at a time also where an operand is read once.
+    made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
+    return make_launch(made, p);
 }
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    const Kernel *kernel = made->kernel;
-    return launch_early(p->early && !made->late, kernel->run, dim3(made->ctas),
-                        dim3(tile_threads(&kernel->kind)), dim3(1), kernel->smem, p->stream,
-                        made->maps.a, made->maps.b, made->maps.d, made->work);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step s04 = {
     .name = "s04",
@@ -200,12 +146,12 @@ static const step s04 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
-    .kernels = KERNEL_COUNT,
+    .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
     .prepare = prepare,
-    .launch = launch,
-    .release = release,
+    .launch = start_launch,
+    .release = release_launch,
 };
 
 int main(int argc, char **argv) { return step_main(&s04, argc, argv); }

@@ -13,14 +13,13 @@
 #include "device/launch.cuh"
 #include "device/pipeline.cuh"
 #include "device/registers.cuh"
-#include "device/tile_work.cuh"
+#include "device/tile_launch.cuh"
 #include "device/wgmma.cuh"
 
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int ROW_MULTIPLE = 8; // bf16 in 16 bytes: TMA takes rows of such a multiple
-constexpr int PAD_WARPS = 8;    // a row each
-constexpr int PAD_LOADS = 8;    // of a lane at a time
+constexpr int PAD_WARPS = 8;                          // a row each
+constexpr int PAD_LOADS = 8;                          // of a lane at a time
 constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
 constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
 constexpr double LONG_PRODUCT = 50e3; // cycles, found in trials on an H100: see prepare()
@@ -154,130 +153,79 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 }
 
 template <typename T>
-constexpr Kernel kernel() {
-    return {gemm<T>, T::KIND, sizeof(Storage<T>)};
-}
+constexpr Kernel kernel = {gemm<T>, T::KIND, sizeof(Storage<T>)};
 
 static const Kernel KERNELS[] = {
-    kernel<Tile<256, 200>>(),
-    kernel<Tile<128, 256>>(),
-    kernel<Tile<128, 128>>(),
-    kernel<Tile<128, 200, PING_PONG>>(),
-    kernel<Tile<128, 128, PING_PONG>>(),
-    kernel<Tile<64, 128, ALONE>>(),
-    kernel<Tile<256, 160, BY_ROWS, AS_THEY_ARE, 1, 2>>(),
-    kernel<Tile<128, 176, PING_PONG, AS_THEY_ARE, 1, 2>>(),
-    kernel<Tile<128, 96, BY_ROWS, AS_THEY_ARE, 2, 2>>(),
-    kernel<Tile<64, 96, ALONE, AS_THEY_ARE, 1, 4>>(),
-    kernel<Tile<64, 64, ALONE>>(),
-    kernel<Tile<128, 128, BY_ROWS, SWAPPED>>(),
-    kernel<Tile<64, 64, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 32, ALONE, SWAPPED>>(),
-    kernel<Tile<64, 16, ALONE, SWAPPED>>(),
+    kernel<Tile<256, 200>>,
+    kernel<Tile<128, 256>>,
+    kernel<Tile<128, 128>>,
+    kernel<Tile<128, 200, PING_PONG>>,
+    kernel<Tile<128, 128, PING_PONG>>,
+    kernel<Tile<64, 128, ALONE>>,
+    kernel<Tile<256, 160, BY_ROWS, AS_THEY_ARE, 1, 2>>,
+    kernel<Tile<128, 176, PING_PONG, AS_THEY_ARE, 1, 2>>,
+    kernel<Tile<128, 96, BY_ROWS, AS_THEY_ARE, 2, 2>>,
+    kernel<Tile<64, 96, ALONE, AS_THEY_ARE, 1, 4>>,
+    kernel<Tile<64, 64, ALONE>>,
+    kernel<Tile<128, 128, BY_ROWS, SWAPPED>>,
+    kernel<Tile<64, 64, ALONE, SWAPPED>>,
+    kernel<Tile<64, 32, ALONE, SWAPPED>>,
+    kernel<Tile<64, 16, ALONE, SWAPPED>>,
 };
-constexpr int KERNEL_COUNT = std::size(KERNELS);
 constexpr int FORMS = 2; // of a kernel: whole tiles, and tiles in parts
+constexpr Family FAMILY = {KERNELS, std::size(KERNELS) * FORMS, FORMS};
 
-// The cheapest plan for a product, or that of the kernel that the problem names.
-static int choose(tile_plan *best, const problem *p) {
-    int clusters[TILE_MOST_CLUSTER + 1] = {}; // [i]: of i CTAs that are resident at once
-    const Kernel &any = KERNELS[0];           // each has an SM for itself
-    if (allow_dynamic_smem(any.run, any.smem) ||
-        resident_clusters(clusters, TILE_MOST_CLUSTER, any.run, tile_threads(&any.kind), any.smem))
-        return 1;
-    best->cost = HUGE_VAL;
-    for (int i = 0; i < KERNEL_COUNT * FORMS; ++i) {
-        const tile_kind &kind = KERNELS[i / FORMS].kind;
-        tile_plan plan = tile_plan_of(&kind, p, i % FORMS > 0, clusters);
-        plan.kernel = i / FORMS * FORMS + (plan.parts > 1);
-        plan.cost = tile_cost(&kind, &plan, p->k);
-        if (p->kernel == i + 1 || (p->kernel == 0 && plan.cost < best->cost))
-            *best = plan;
-    }
-    if (best->workers > 0)
-        return 0;
-    fprintf(stderr, "no cluster of kernel %d fits on this GPU\n", p->kernel);
-    return 1;
-}
-
-static step_tile tile_of(int kernel) {
-    return tile_record(&KERNELS[kernel / FORMS].kind, kernel % FORMS > 0);
-}
-
-static int kernel_of(const problem *p) {
-    tile_plan plan;
-    return choose(&plan, p) ? -1 : plan.kernel;
-}
-
-struct State {
-    const Kernel *kernel;
-    TileMaps maps;
-    Work work;
-    int ctas;     // at most one per SM: the fewest that finish in the same number of waves
-    int cluster;  // CTAs of a cluster
-    bool late;    // it waits until the launch before has ended
-    bf16 *padded; // A's rows and B's, with a pitch that TMA takes; nullptr if theirs is one
-    int pitch;
-};
+static tile_plan choose(const problem *p) { return cheapest_plan(FAMILY, p, tile_cost); }
+static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
+static int kernel_of(const problem *p) { return choose(p).kernel; }
 
 static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    tile_plan plan;
-    int l2 = 0, sms = 0;
-    *state = made;
-    if (choose(&plan, p) || l2_size(&l2) || multiprocessor_count(&sms))
+    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
+    if (made == nullptr)
         return 1;
-    made->kernel = &KERNELS[plan.kernel / FORMS];
-    const tile_kind &kind = made->kernel->kind;
-    made->cluster = tile_ctas(&kind) * plan.parts;
-    made->ctas = plan.workers * made->cluster;
-    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
-    made->pitch = tile_pitch(p->k);
-    const bool lines = made->pitch % TILE_K == 0; // a row of a k-tile is one line of the L2
-    // Where a row of a k-tile is parts of two lines, the next k-tile reads one of them again: if
-    // lines of an operand were evicted first, a product took up to 1.36 times as long on an H100.
-    made->work = work_of(p, plan, tile_square_group(&kind, &plan), lines && !fits_l2);
-    if (p->n % ROW_MULTIPLE > 0)
-        made->work.d = static_cast<bf16 *>(p->d);
-    if (made->pitch > p->k && allocate_array(&made->padded, (size_t(p->m) + p->n) * made->pitch))
-        return 1;
-    const bool idles = made->ctas < sms * 7 / 8; // many SMs
+    problem padded = *p; // the product with rows that TMA takes
+    padded.k = tile_pitch(p->k);
+    if (padded.k > p->k) {
+        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
+            return 1;
+        padded.a = made->padded;
+        padded.b = made->padded + size_t(p->m) * padded.k;
+    }
     // CTAs of an early launch start where others end, scattered over the chip. Without multicast,
     // neighbours in the order then read the same lines of the L2 apart, which costs a long product
     // more than it gains at its start.
-    made->late = made->cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once, where an
-    // operand is read once. Where it is read again, that pays if the L2 holds A and B: in trials
-    // v16 was slower so at 8192 cubed. Lines that two k-tiles share only cost the L2 time so.
-    const bool once = plan.tiles_m == 1 || plan.tiles_n == 1;
-    const bool apart = plan.parts > 1 && tile_ctas(&kind) > 1;
-    const bool promotes = lines ? once || fits_l2 : once && !fits_l2 && !apart;
-    const auto promotion = promotes ? PROMOTED_256B : l2_promotion<bf16>();
-    return make_tile_maps(&made->maps, kind, p, made->padded ? made->padded : p->a,
-                          made->padded ? made->padded + size_t(p->m) * made->pitch : p->b,
-                          made->pitch, promotion) ||
-           allow_dynamic_smem(made->kernel->run, made->kernel->smem);
+    made->late =
+        made->cluster == 1 && (made->plan.cost > LONG_PRODUCT || (!made->fits_l2 && made->idles));
+    // DRAM is read 256 bytes at a time also where an operand is read once.
+    made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
+    if (padded.k % TILE_K > 0) { // a row of a k-tile is parts of two lines of the L2
+        // The next k-tile reads one of them again: if lines of an operand were evicted first, a
+        // product took up to 1.36 times as long on an H100.
+        made->hints = false;
+        // Where the L2 holds A and B, fetching both lines again only costs it time.
+        const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;
+        made->promotes &= !made->fits_l2 && !apart;
+    }
+    return make_launch(made, &padded);
 }
 
 static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    const Kernel *kernel = made->kernel;
+    const TileLaunch *made = static_cast<const TileLaunch *>(state);
     const int split = ceil_div(p->k, PAD_COLUMNS);
     const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
     if (made->padded &&
         launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
-                     p->stream, made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
+                     p->stream, made->padded, p->a, p->b, p->m, p->n, p->k, tile_pitch(p->k)))
         return 1;
+    problem padded = *p;
     // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
-    return launch_early((p->early || made->padded) && !made->late, kernel->run, dim3(made->ctas),
-                        dim3(tile_threads(&kernel->kind)), dim3(made->cluster), kernel->smem,
-                        p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
+    padded.early = p->early || made->padded;
+    return start_launch(&padded, state);
 }
 
 static void release(void *state) {
-    const State *made = static_cast<const State *>(state);
-    release_array(made->padded);
-    delete made;
+    release_array(static_cast<TileLaunch *>(state)->padded);
+    release_launch(state);
 }
 
 static const step s07 = {
@@ -291,7 +239,7 @@ static const step s07 = {
     .multiple_n = 1,
     .multiple_k = 1,
     .any_row = true,
-    .kernels = KERNEL_COUNT * FORMS,
+    .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
     .prepare = prepare,

@@ -82,15 +82,14 @@ struct TileMaps {
     TensorMap d;
 };
 
-// Makes them: of A and B at these addresses, with rows `pitch` elements apart, for the kernel's A
-// and B or, swapped, the other way round. TMA takes rows that are multiples of 16 bytes apart; if
-// D's aren't, there is no map of D.
-inline int make_tile_maps(TileMaps *maps, const tile_kind &kind, const problem *p, const void *a,
-                          const void *b, int pitch, CUtensorMapL2promotion promotion) {
+// Makes them: of a product's operands for the kernel's A and B or, swapped, the other way round.
+// TMA takes rows that are multiples of 16 bytes apart; if D's aren't, there is no map of D.
+inline int make_tile_maps(TileMaps *maps, const tile_kind &kind, const problem *p,
+                          CUtensorMapL2promotion promotion) {
     const bool swap = kind.swapped;
-    return make_tensor_map_2d(&maps->a, swap ? b : a, swap ? p->n : p->m, pitch,
+    return make_tensor_map_2d(&maps->a, swap ? p->b : p->a, swap ? p->n : p->m, p->k,
                               kind.rows / kind.beside, TILE_K, SWIZZLED_128B, promotion) ||
-           make_tensor_map_2d(&maps->b, swap ? a : b, swap ? p->m : p->n, pitch,
+           make_tensor_map_2d(&maps->b, swap ? p->a : p->b, swap ? p->m : p->n, p->k,
                               kind.columns / kind.above, TILE_K, SWIZZLED_128B, promotion) ||
            (p->n % 8 == 0 &&
             make_tensor_map_2d(&maps->d, p->d, p->m, p->n, kind.box_rows, kind.box_columns,
