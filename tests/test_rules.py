@@ -57,19 +57,19 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 62427,
+    ".": 57981,
     "emulator": 12450,
     "emulator/tests": 2696,
-    "common/harness common/step.h": 6051,
-    "bench notes/tools": 5777,
-    "Makefile make": 803,
-    "plots": 3534,
-    "book": 2776,
-    "conftest.py tests": 9257,
-    "tests/unit": 1845,
-    "tests/gpu tests/unit-gpu": 388,
-    "tests/device": 1729,
-    "tests/tools": 726,
+    "common/harness common/step.h": 6090,
+    "bench notes/tools": 5988,
+    "Makefile make": 793,
+    "plots": 3520,
+    "book": 2788,
+    "conftest.py tests": 8988,
+    "tests/unit": 1678,
+    "tests/gpu tests/unit-gpu": 387,
+    "tests/device": 1587,
+    "tests/tools": 736,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
