@@ -1,7 +1,7 @@
 // s04: small M, swapped operands.
 //
 // A wgmma has 64 rows, whatever it multiplies. Of 16 rows of A three quarters of its work would be
-// discarded, and a CTA's loads with it. B^T * A^T = D^T: with the operands swapped the rows of a
+// discarded, and a CTA's loads with it. With the operands swapped, D^T = B * A^T, the rows of a
 // wgmma are those of B, of which there are thousands, and its columns are A's rows, 8 at least. The
 // accumulators are then of D transposed, and stmatrix transposes them back. Such a product is the
 // time in which B is read. If B comes from DRAM and SMs are idle, the next launch doesn't begin

@@ -290,7 +290,7 @@ def results_table(library, *, steps=rungs.STEPS):
     columns += [(head, [runs[CUBE, gpu]], how, "±") for head, gpu, how in ratio_columns(runs)]
     columns = programs(["step", "idea"], runs, names, columns, steps)
     mark_path(columns, names, rungs.find(steps))
-    words = "Bold: the learner's path; a side branch loses in this record."
+    words = "Bold: the learner's path; a side branch gains nothing at 8192³."
     return [*markdown(columns), "", caption(runs, words)]
 
 
