@@ -2,7 +2,7 @@
 """Fits the constants of common/device/tile_model.h to measured times, and judges the choice.
 
     build/steps/s08 --kernel all --explain >build/kernels.txt
-    build/steps/s08 --kernel all --runs FILE      FILE: for each shape its --m, --n, --k and --json
+    build/steps/s08 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
     python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
     python3 -m bench.fit [--fit TIMES.xz] TIMES.xz
 
@@ -122,7 +122,9 @@ def keep(listed, paths, kept):
         found = {key.partition("kernel-")[2]: median(one["seconds"]) for key, one in timed}
         times = {number: float(f"{one:.4g}") for number, one in found.items() if number}
         gpu = {name: run.gpu[name] for name in ("name", "l2_bytes", "memory_bytes_per_second")}
-        lines += [{"gpu": gpu, "shape": run.shape, "seconds": times}] if times else []
+        if times:  # a shape that was timed again counts once
+            line = {"gpu": gpu, "shape": run.shape, "seconds": times}
+            lines = [one for one in lines if one.get("shape") != run.shape] + [line]
     if len(lines) == 1:
         raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
     with lzma.open(kept, "wt") as file:
@@ -204,7 +206,9 @@ def main(words=None):
     parser.add_argument("--keep", type=Path, metavar="TIMES.xz")
     parser.add_argument("--fit", type=Path, metavar="TIMES.xz")
     options = parser.parse_args(words)
-    if options.keep and options.kernels:
+    if bool(options.keep) != bool(options.kernels) or (not options.keep and len(options.files) > 1):
+        parser.error("--keep needs --kernels and rows; a judgement one file that --keep wrote")
+    if options.keep:
         keep(options.kernels.read_text(), options.files, options.keep)
         return
     judged, values = Times(options.files[0]), constants()

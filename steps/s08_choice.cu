@@ -180,7 +180,8 @@ static int choose(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu)
             found = tile_rank(plans, found, wanted, &plan);
     }
     if (found == 0)
-        fprintf(stderr, "no cluster of kernel %d fits on this GPU\n", p->kernel);
+        fprintf(stderr, "no cluster of the kernels wanted (--kernel %d) fits on this GPU\n",
+                p->kernel);
     return found;
 }
 

@@ -127,14 +127,14 @@ def run_shapes(folder, rung, shapes, *checker):
 @pytest.mark.seconds(20)
 def test_right(rung, tmp_path):
     """So are the contenders, and guards are whole; two processes give the same bits. Of many kernels
-    that a rung chooses among every eighth runs, with FULL=1 each."""
+    that a rung chooses among every ninth runs, with FULL=1 each."""
     shapes, of_kernels = shapes_of(rung, RIGHT), shapes_of(rung, KERNELS)
     (tmp_path / "again").mkdir()
     again = run_shapes(tmp_path / "again", rung, shapes if FULL else shapes[:8])
     if of_kernels:
         refusal = run(BUILD / "steps" / rung, "--kernel", "0").stdout
         count = int(re.search(r"from 1 to (\d+)", refusal)[1])
-        numbers = range(1, 1 + count, 1 if FULL or count <= MANY else 8)
+        numbers = range(1, 1 + count, 1 if FULL or count <= MANY else 9)
         shapes += [[*one, "--kernel", str(at)] for at, one in zip(numbers, cycle(of_kernels))]
     assert again and all(again)
     assert run_shapes(tmp_path, rung, shapes)[: len(again)] == again

@@ -57,11 +57,11 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 57981,
+    ".": 57995,
     "emulator": 12450,
     "emulator/tests": 2696,
-    "common/harness common/step.h": 6090,
-    "bench notes/tools": 5988,
+    "common/harness common/step.h": 6092,
+    "bench notes/tools": 5995,
     "Makefile make": 793,
     "plots": 3520,
     "book": 2788,

@@ -44,6 +44,9 @@ struct ClusterSums {
         for (int i = ROWS * own / parts * FOURS + thread; i < end; i += threads) {
             const int r = i / FOURS;
             const int c = i % FOURS * 4;
+            // No CTA may leave while a sum of its is read: so nothing is read that isn't stored.
+            if (column + c >= n)
+                continue;
             float values[MOST_PARTS][4]; // all reads are in flight before the first addition
 #pragma unroll
             for (int part = 0; part < MOST_PARTS; ++part)
@@ -54,7 +57,7 @@ struct ClusterSums {
                 for (int j = 0; j < 4 && part < parts; ++j)
                     values[0][j] += values[part][j];
             bf16 *to = &d[size_t(row + r) * n + column + c];
-            if (n % 4 == 0 && column + c < n)
+            if (n % 4 == 0)
                 *reinterpret_cast<uint2 *>(to) = make_uint2(pack_bf16(values[0][0], values[0][1]),
                                                             pack_bf16(values[0][2], values[0][3]));
             for (int j = 0; j < 4 && n % 4 > 0 && column + c + j < n; ++j)

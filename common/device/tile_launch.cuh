@@ -92,7 +92,8 @@ inline tile_plan cheapest_plan(const Family &family, const problem *p,
             best = plan;
     }
     if (best.kernel < 0)
-        fprintf(stderr, "no cluster of kernel %d fits on this GPU\n", p->kernel);
+        fprintf(stderr, "no cluster of the kernels wanted (--kernel %d) fits on this GPU\n",
+                p->kernel);
     return best;
 }
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
- * Today's are of an H100's times at 177 shapes (bench/results/nvidia-h100-80gb-hbm3/fit.jsonl.xz),
- * of none at which the choice is judged. */
+ * Today's are of an H100's times at 175 shapes (bench/results/nvidia-h100-80gb-hbm3/fit.jsonl.xz),
+ * of none of the random ones at which the choice is judged. */
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
     CONSTANT(start, 7104, "cycles of a launch until the first loads have landed")                  \
     CONSTANT(start_2, 1763, "cycles more of a launch with clusters of two CTAs")                   \

@@ -63,10 +63,11 @@ static const option OPTIONS[] = {
     {"--algorithm", "HEX", "time this one of them, by its digits in --json, as well", TEXT,
      TO(algorithm), HAS_TIMES | HAS_CUBLASLT, 0, 0},
     {"--kernel", "N|best:N|all",
-     "take this kernel, from 1; best: time the fastest of its N first choices as well; all: of all",
+     "take this kernel, from 1; best: time the fastest of its N first choices as well, if it ranks "
+     "them; all: of all",
      KERNEL, TO(kernel), HAS_KERNELS, 1, 0},
     {"--explain", "", "print which kernels the rung would rather take, and why; run nothing", FLAG,
-     TO(explain), HAS_KERNELS, 0, 0},
+     TO(explain), HAS_KERNELS | HAS_RANKING, 0, 0},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
      0, INT_MAX},
     {"--events", "E", "how many events of each warp to keep (default 8192)", NUMBER, TO(events),

@@ -564,7 +564,7 @@ def sweep(library, name, seed, *more):
 
 
 def tile_called(number):
-    """A kernel of s08's table: '128 x 96 in 1 x 4, in parts'."""
+    """A kernel of s08's table, by its number today: '128 × 96 in 1 × 4, in parts'."""
     listed = re.findall(r"^    Tile<(.*)>,?$", TILES.read_text(), re.MULTILINE)
     rows, columns, *more = listed[(number - 1) // 2].split(", ")
     sharing, operands, above, beside = [*more, *("BY_ROWS", "", "1", "1")[len(more) :]]
@@ -574,12 +574,15 @@ def tile_called(number):
 
 
 def worst(library, name, seed, count):
-    """The shapes of a sweep at which a rung's choice is furthest below cuBLASLt's first heuristic."""
+    """The shapes of a sweep, on the first GPU, at which a rung's choice is furthest below cuBLASLt's
+    first heuristic."""
     found = swept(library.runs, name, families(int(seed)))
+    first = next((gpu for _, gpu in found), None)
     ratios = [
         (run, family, [compared([run], name, pair)[run.shape] for pair in (FIRST, REGRET, BEST)])
-        for (family, _), runs in found.items()
+        for (family, gpu), runs in found.items()
         for run in runs
+        if gpu == first
     ]
     shown = sorted(ratios, key=lambda one: one[2][0])[: int(count)]
     heads = "m x n x k", "family", "untimed / first", "regret", "timed / best"

@@ -93,7 +93,7 @@ static void add_products(list *list, const step_tile *tile) {
     add(list, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
 }
 
-/* What the kernel does that others don't: "ping-pong's tiles in parts, clusters of 2 x 1". */
+/* What the kernel does that others don't: "ping-pong's whole tiles, clusters of 2 x 1". */
 static void describe(const step_tile *tile, char *text, size_t size) {
     const char *tiles = tile->gathers ? "tiles in parts" : "whole tiles";
     char cluster[48] = "";
@@ -154,7 +154,7 @@ static void add_kernel(list *list, int kernel) {
     }
     o->kernel = kernel + 1;
     o->first_order = 1; /* the first is tried at other shapes */
-    o->random_orders = tile.gathers || tile.ping_pong || kernel % 2 == 1;
+    o->random_orders = tile.gathers || tile.ping_pong || list->count % 2 == 1;
     o->alone = kernel > 0;
     if (fullest) {
         snprintf(added->edge, sizeof added->edge, "several tiles per CTA");
