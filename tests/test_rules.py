@@ -57,10 +57,10 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 57995,
+    ".": 57998,
     "emulator": 12450,
     "emulator/tests": 2696,
-    "common/harness common/step.h": 6092,
+    "common/harness common/step.h": 6095,
     "bench notes/tools": 5995,
     "Makefile make": 793,
     "plots": 3520,

@@ -67,7 +67,7 @@ static const option OPTIONS[] = {
      "them; all: of all",
      KERNEL, TO(kernel), HAS_KERNELS, 1, 0},
     {"--explain", "", "print which kernels the rung would rather take, and why; run nothing", FLAG,
-     TO(explain), HAS_KERNELS | HAS_RANKING, 0, 0},
+     TO(explain), HAS_KERNELS | HAS_REASONS, 0, 0},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
      0, INT_MAX},
     {"--events", "E", "how many events of each warp to keep (default 8192)", NUMBER, TO(events),
@@ -95,6 +95,7 @@ static const struct lack {
     {HAS_TRACE, "this program does not trace; use make trace"},
     {HAS_KERNELS, "this rung has one kernel"},
     {HAS_RANKING, "this rung does not rank its kernels"},
+    {HAS_REASONS, "this rung does not explain its choice"},
     {HAS_K, "this rung moves a matrix of m rows and n columns; there is no k"},
     {HAS_SCALARS, "this rung takes no alpha and no beta"},
 };

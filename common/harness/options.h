@@ -26,6 +26,7 @@ enum {
     HAS_K = 64,        /* it multiplies; else it moves words */
     HAS_SCALARS = 128, /* alpha and beta */
     HAS_RANKING = 256, /* of its kernels, for a shape */
+    HAS_REASONS = 512, /* for its choice of a kernel */
 };
 
 /* What differs between the command lines of programs. */

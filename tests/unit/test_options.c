@@ -19,7 +19,7 @@ static const struct kind {
     {{.has = OF_GPU | OF_PRODUCTS | HAS_SCALARS},
      {.name = "addmm", .computes = ADDMM_FP16, .largest_k = 1 << 20}},
     {{.has = OF_GPU, .m = 32768, .n = 32768}, {.name = "moves", .computes = TRANSPOSE_FP32}},
-    {{.has = OF_GPU | OF_PRODUCTS | HAS_KERNELS | HAS_RANKING, .kernels = 5},
+    {{.has = OF_GPU | OF_PRODUCTS | HAS_KERNELS | HAS_RANKING | HAS_REASONS, .kernels = 5},
      {.name = "chooses", .computes = GEMM_BF16, .multiple_m = 128}},
     {{.has = OF_GPU | HAS_KERNELS, .kernels = 5}, {.name = "unranked", .computes = GEMM_BF16}},
     {{.has = HAS_DEVICES | OF_PRODUCTS | HAS_TRACE}, {.name = "traced", .computes = GEMM_FP8}},

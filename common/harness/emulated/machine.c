@@ -24,7 +24,7 @@ option_rules machine_option_rules(const step *step) {
     option_rules rules = {
         .has = HAS_POLICIES | (machine_traces() ? HAS_TRACE : 0) | (arithmetic.moves ? 0 : HAS_K) |
                (arithmetic.takes_c ? HAS_SCALARS : 0) | (step->kernels > 0 ? HAS_KERNELS : 0) |
-               (step->kernels_of != NULL ? HAS_RANKING : 0),
+               (step->explain != NULL ? HAS_REASONS : 0),
         .m = arithmetic.moves ? DEFAULT_MOVED_M : DEFAULT_M,
         .n = arithmetic.moves ? DEFAULT_MOVED_N : DEFAULT_N,
         .k = arithmetic.moves ? 0 : DEFAULT_K_BYTES / (int)number_bytes(arithmetic.operands),

@@ -101,7 +101,8 @@ option_rules machine_option_rules(const step *step) {
                                  (arithmetic.moves ? 0 : HAS_K | HAS_CUBLASLT) |
                                  (arithmetic.takes_c ? HAS_SCALARS : 0) |
                                  (step->kernels > 0 ? HAS_KERNELS : 0) |
-                                 (step->kernels_of != NULL ? HAS_RANKING : 0),
+                                 (step->kernels_of != NULL ? HAS_RANKING : 0) |
+                                 (step->explain != NULL ? HAS_REASONS : 0),
                           .m = size,
                           .n = size,
                           .k = arithmetic.moves ? 0 : size,
