@@ -123,8 +123,8 @@ def keep(listed, paths, kept):
         times = {number: float(f"{one:.4g}") for number, one in found.items() if number}
         gpu = {name: run.gpu[name] for name in ("name", "l2_bytes", "memory_bytes_per_second")}
         if times:  # a shape that was timed again counts once
-            line = {"gpu": gpu, "shape": run.shape, "seconds": times}
-            lines = [one for one in lines if one.get("shape") != run.shape] + [line]
+            at = {"gpu": gpu, "shape": run.shape}
+            lines = [one for one in lines if {**one, **at} != one] + [{**at, "seconds": times}]
     if len(lines) == 1:
         raise ValueError(f"{', '.join(map(str, paths))}: no times of --kernel all")
     with lzma.open(kept, "wt") as file:

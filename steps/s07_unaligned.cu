@@ -199,8 +199,7 @@ static int prepare(const problem *p, void **state) {
     // DRAM is read 256 bytes at a time also where an operand is read once.
     made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
     if (padded.k % TILE_K > 0) { // a row of a k-tile is parts of two lines of the L2
-        // The next k-tile reads one of them again: if lines of an operand were evicted first, a
-        // product took up to 1.36 times as long on an H100.
+        // The next k-tile reads one of them again, so that no line may be evicted first.
         made->hints = false;
         // Where the L2 holds A and B, fetching both lines again only costs it time.
         const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;

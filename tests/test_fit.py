@@ -78,7 +78,7 @@ RECORDED = fit.ROOT / "bench/results/nvidia-h100-80gb-hbm3/fit.jsonl.xz"
 
 @pytest.mark.needs("model.so")
 def test_recorded():
-    """The header's constants are those of the recorded times: what they choose is near the fastest."""
+    """The header's constants fit the recorded times; how well they choose is for other shapes to say."""
     times = fit.Times(RECORDED)
     assert len(times.shapes) == 175
     assert geometric_mean(cost for cost, _ in times.costs(fit.constants())) < 1.035

@@ -9,8 +9,8 @@
 template <typename... T>
 struct TileList {};
 
-// Of 144 tiles, those that a model's best plans over 2,000 shapes need, and those that win at one
-// of the 175 shapes that the model is fitted to: there the fastest of the rest is 0.06 % faster.
+// 103 of 144 tiles. At the 175 shapes that the model is fitted to, the fastest of all 144 takes
+// 0.06 % less time than the fastest of these.
 using TileTable = TileList<
     // clang-format off
     Tile<256, 200>,
