@@ -54,14 +54,15 @@ struct Schedule {
 };
 
 // Copies the rows of A and then those of B, k columns each, to rows of `pitch` columns; zeros
-// follow.
+// follow. Theirs are `pitch_a` and `pitch_b` apart.
 __global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
-    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch) {
+    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch,
+             size_t pitch_a, size_t pitch_b) {
     launch_dependents();
     wait_for_launch_before(); // it may still read what this launch overwrites, or write A or B
     const int lane = threadIdx.x % WARP_THREADS;
     const int row = blockIdx.x * PAD_WARPS + warp_index();
-    const bf16 *from = row < m ? a + size_t(row) * k : b + size_t(row - m) * k;
+    const bf16 *from = row < m ? a + row * pitch_a : b + (row - m) * pitch_b;
     for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
          i += gridDim.y * PAD_COLUMNS) {
         bf16 values[PAD_LOADS]; // all loads are in flight before the first store
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
     if (threadIdx.x == 2 * WARP_THREADS) {
         tensor_map_prefetch(&map_a);
         tensor_map_prefetch(&map_b);
-        if (work.d == nullptr)
+        if (work.out.d == nullptr)
             tensor_map_prefetch(&map_d);
     }
     Ring<T::STAGES> ring; // it continues from piece to piece
@@ -110,8 +111,8 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        const Operand a = {&map_a, T::SWAP ? work.n : work.m, work.again_a};
-        const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
+        const Operand a = {&map_a, T::SWAP ? work.out.n : work.out.m, work.again_a};
+        const Operand b = {&map_b, T::SWAP ? work.out.m : work.out.n, work.again_b};
         if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
             for (; more; more = schedule.next(piece, turns))
                 load_tile(smem, a, b, piece, ring);
@@ -134,15 +135,15 @@ __global__ void __launch_bounds__(T::THREADS, 1)
             multiply_tile(acc, smem, consumer, piece.k_tiles, ring);
             if constexpr (T::GATHERS)
                 if (work.parts.value > 1) {
-                    gather(smem, acc, piece, consumer, work.parts.value, work.d, work.m, work.n);
+                    gather(smem, acc, piece, consumer, work.parts.value, work.out);
                     break;
                 }
             // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
             // it: then the other consumer has read what it held.
             const bool in_ring = T::TURNS > 1 && piece.k_tiles >= T::STAGES && schedule.is_last();
+#pragma unroll
             for (int block = 0; block < T::BLOCKS; ++block)
-                store_tile(smem, &map_d, acc[block], consumer, piece, block, in_ring, work.d,
-                           work.m, work.n);
+                store_tile(smem, &map_d, acc[block], consumer, piece, block, in_ring, work.out);
             ring.skip((T::TURNS - 1) * piece.k_tiles); // the other consumer's
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
@@ -212,9 +213,9 @@ static int launch(const problem *p, void *state) {
     const TileLaunch *made = static_cast<const TileLaunch *>(state);
     const int split = ceil_div(p->k, PAD_COLUMNS);
     const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
-    if (made->padded &&
-        launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
-                     p->stream, made->padded, p->a, p->b, p->m, p->n, p->k, tile_pitch(p->k)))
+    if (made->padded && launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS),
+                                     dim3(1), 0, p->stream, made->padded, p->a, p->b, p->m, p->n,
+                                     p->k, tile_pitch(p->k), p->k, p->k))
         return 1;
     problem padded = *p;
     // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
