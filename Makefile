@@ -90,7 +90,7 @@ emulated: $$(EMULATED_PROGRAMS)
 #? make variants        build the experiments in bench/variants
 variants: $$(VARIANTS)
 #? make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has
-#?                      adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM=
+#?                      adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM= CUDA_L2=
 rivals: $$(RIVALS)
 
 #? make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;

@@ -378,10 +378,13 @@ def registers(library, *names):
     return markdown([["program", *map(called, names)], *columns, codes], 1)
 
 
+CUDA_L2 = "a-cuda-l2"  # has a table of its own
+
+
 def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
     at, table, said = (CUBE, (4096,) * 3), [], []
-    how = {"kind": lambda run: any(map(is_rival, run.names))}
+    how = {"kind": lambda run: any(map(is_rival, run.names)) and CUDA_L2 not in run.names}
     tracks = [library.find((), at, track=track, **how) for track in "va"]
     gpus = {**gpus_of(tracks[0]), **gpus_of(tracks[1])}
     for runs in tracks:
@@ -397,6 +400,42 @@ def rivals(library):
         table = [old + new[1:] for old, new in zip(table, more)] or more
         said.append(caption(runs))
     return [*markdown(table), "", " ".join(said)]
+
+
+def of_file(library, name, track):
+    """{(shape, GPU): the run} of a track in the files of that name, of its first card."""
+    runs = {}
+    for run in library.runs:
+        if run.path.name.split(".")[0] == name and track in run.tracks:
+            runs.setdefault((run.shape, slug(run.gpu)), run)
+    return runs
+
+
+def verdict(runs, name):
+    """Whether a program's results were right in all of these runs: 'yes', or 'wrong: integers'."""
+    failed = [run for run in runs if run and name in run.failed]
+    ends = ("wrong" if "WRONG" in run.failed[name] else "failed" for run in failed)
+    said = ", ".join(f"{end}: {run.problem['inputs']}" for end, run in zip(ends, failed))
+    return said or ("yes" if all(runs) else DASH)
+
+
+def cuda_l2(library):
+    """CUDA-L2's kernels, each at its shape, a06 and s08 there as well: of cuBLAS, and of cuBLASLt."""
+    name, runs, s = CUDA_L2, of_file(library, "cuda-l2", "a"), of_file(library, "cuda-l2", "s")
+    exact = of_file(library, "cuda-l2-exact", "a")
+    if not runs:
+        return [NOTHING]
+    columns = [["GPU", *(short_name(run.gpu) for run in runs.values())]]
+    columns.append(["m x n x k", *(title(shape) for shape, _ in runs)])
+    columns.append(["right", *(verdict((run, exact.get(at)), name) for at, run in runs.items())])
+    columns.append(["TFLOPS", *(cell(run, name, "tflops", "±") for run in runs.values())])
+    for one, those in ((name, runs), ("a06", runs), (CHOOSES, s)):
+        for who in ("cublas", "cublaslt"):
+            cells = (cell(those.get(at), one, f"ratio_to_{who}", "±") for at in runs)
+            columns.append([f"{one}, of {CONTENDERS[who].title}", *cells])
+    said = next(run.first(name)["idea"] for run in runs.values() if name in run.rows)
+    words = f"{plain(said)}. {CUBLASLT} is {best_of_cublaslt(runs)}."
+    return [*markdown(columns, 3), "", caption(runs, words)]
 
 
 # --- shapes in rows -------------------------------------------------------------------------
@@ -656,7 +695,7 @@ BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
 BLOCKS |= {
     one.__name__: one
     for one in (
-        *(picture, variants, registers, rivals, sizes, calls, fp8, sweep, worst),
+        *(picture, variants, registers, rivals, cuda_l2, sizes, calls, fp8, sweep, worst),
         *(hazard, planted, agreement, energy, sources),
     )
 }
