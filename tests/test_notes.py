@@ -180,6 +180,40 @@ def test_sweep(tmp_path):
     assert rows[0] == f"| aligned | H200 | {wanted}" and rows[2] == f"| odd | H100 | {wanted}"
 
 
+RESULTS = {  # of CUDA-L2's kernel: on normal inputs and on integers, what the table says
+    512: ({}, {}, "yes"),
+    2048: ({}, {"failed": "exit status 1: WRONG  1 of 4"}, "wrong: integers"),
+    4096: (
+        {"failed": "exit status 1: WRONG"},
+        {"failed": "SIGABRT"},
+        "wrong: normal, failed: integers",
+    ),
+    8192: ({}, None, "–"),
+}
+
+
+def test_cuda_l2(tmp_path):
+    """A row for each shape, beside a06, and s08 of a ladder of its own; a wrong result is shown as wrong."""
+    assert tables.cuda_l2(tables.Library(tmp_path)) == [tables.NOTHING]
+    at = {"seconds": [1e-3]}
+    for size, (*ends, _) in RESULTS.items():
+        for file, inputs, ended in zip(("cuda-l2", "cuda-l2-exact"), ("normal", "integers"), ends):
+            for name, speed in (
+                (("a06", 2), ("s08", 4), (tables.CUDA_L2, 1)) if ended is not None else ()
+            ):
+                timed = {"step": at, "cublas": {"seconds": [speed * 1e-3]}, "cublaslt": at}
+                more = ended if speed == 1 and ended else {"timed": timed, "idea": "theirs"}
+                row = made_runs.row(name, shape=(size,) * 3, **more)
+                row["context"]["problem"]["inputs"] = inputs
+                results.append(tmp_path / results.HOME / f"{file}.jsonl", row)
+    head, _, *rows = tables.cuda_l2(tables.Library(tmp_path))
+    cells = [row.strip("| ").split(" | ") for row in (head, *rows[: len(RESULTS)])]
+    assert [row[2] for row in cells] == ["right", *(said for *_, said in RESULTS.values())]
+    assert cells[0][-2:] == ["s08, of cuBLAS", "s08, of cuBLASLt's best"]
+    assert cells[1][4::2] == ["1.000 ±.001", "2.000 ±.001", "4.000 ±.001"]
+    assert cells[3][3:6] == ["–"] * 3 and "theirs" in rows[-1]
+
+
 @pytest.mark.parametrize("note", BROKEN)
 def test_refused(note):
     """What is no marker is refused, with its line."""
