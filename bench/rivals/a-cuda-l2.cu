@@ -7,33 +7,20 @@
 // recorded kernels on the harness' stream, so the entry's time on the host is not measured.
 #include "rival.cuh"
 
-// Whatever those files include, since they are included inside namespaces.
+// What those files include has to come before them, since they are included inside namespaces.
 #include <cuda/barrier>
-#include <cutlass/arch/barrier.h>
-#include <cutlass/arch/mma_sm90.h>
 #include <cutlass/cluster_launch.hpp>
-#include <cutlass/cutlass.h>
-#include <cutlass/device_kernel.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/collective/default_epilogue.hpp>
-#include <cutlass/epilogue/thread/linear_combination.h>
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/device/gemm_universal_adapter.h>
-#include <cutlass/gemm/dispatch_policy.hpp>
-#include <cutlass/gemm/kernel/gemm_universal.hpp>
-#include <cutlass/gemm/kernel/tile_scheduler.hpp>
-#include <cutlass/pipeline/sm90_pipeline.hpp>
-#include <cutlass/tensor_ref.h>
 #include <cutlass/util/device_memory.h>
 #include <cutlass/util/helper_cuda.hpp>
 #include <cutlass/util/packed_stride.hpp>
 #include <cutlass/util/print_error.hpp>
-#include <cutlass/version.h>
 #include <float.h>
 #include <iostream>
 #include <mma.h>
-#include <stdexcept>
-#include <stdlib.h>
 #include <torch/extension.h>
 
 #define cudaDeviceSynchronize() cudaSuccess // forbidden while a stream records
