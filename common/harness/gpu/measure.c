@@ -212,6 +212,17 @@ static int first_choices(const workload *workload, int *kernels, int most) {
     return count;
 }
 
+/* The least time that the search found for these kernels. */
+static double least_seconds(const tuning *found, const int *kernels, int count) {
+    double seconds = INFINITY;
+    for (const ranked *one = found->times; one < found->times + found->count; ++one) {
+        for (int i = 0; i < count; ++i) {
+            seconds = one->number == kernels[i] + 1 ? fmin(seconds, one->seconds) : seconds;
+        }
+    }
+    return seconds;
+}
+
 /* Searches for the fastest of the step's kernels, which is timed beside its choice. */
 static void choose_kernel(const workload *workload, contender *contender,
                           const verification *verification, tuning *found) {
@@ -226,6 +237,8 @@ static void choose_kernel(const workload *workload, contender *contender,
     found->count = sample_all(&search, found->times, count);
     choose_winner(&search, verification, found->times,
                   sample_finalists(&search, found->times, found->count));
+    found->first = least_seconds(found, kernels, count < found->quick ? count : found->quick);
+    found->fastest = least_seconds(found, kernels, count);
     free(kernels);
 }
 
@@ -247,17 +260,6 @@ static double quick_sample(void *context, int candidate) {
         quick->launches = (size_t)fmin(fmax(wanted, QUICK_LEAST_LAUNCHES), QUICK_MOST_LAUNCHES);
     }
     return time_launches(search, 1, quick->launches);
-}
-
-/* The fastest time of the quick tuner's candidates among all that the search timed. */
-static double fastest_of(const quick *quick, const tuning *found) {
-    double seconds = INFINITY;
-    for (int i = 0; i < found->count * found->quick; ++i) {
-        const ranked *one = &found->times[i / found->quick];
-        const bool is_first = one->number == quick->kernels[i % found->quick] + 1;
-        seconds = is_first ? fmin(seconds, one->seconds) : seconds;
-    }
-    return seconds;
 }
 
 /* Keeps the pick in the user's file, which programs that link the library read. */
@@ -289,8 +291,6 @@ static void tune(const workload *workload, contender *contender, const verificat
     }
     choose_winner(&quick.search, verification, &(ranked){.number = quick.kernels[best] + 1}, 1);
     keep_pick(workload, contender, found);
-    found->fastest = found->count > 0 ? found->times[0].seconds : NAN;
-    found->first = found->count > 0 ? fastest_of(&quick, found) : NAN;
 }
 
 /* Times, and checks what the timed launches wrote. */
@@ -304,15 +304,15 @@ void machine_measure(workload *workload, verification *verification, report *rep
         return;
     }
     free(timing.tuning.times); /* of an earlier run */
-    timing = (struct timing){0};
+    timing = (struct timing){.tuning = {.first = NAN, .fastest = NAN}};
     if (heuristic != NULL) {
         choose_heuristic(workload, heuristic, verification, &timing.heuristics);
     }
+    if (o->tune) { /* before a search loads the kernels, as a program would */
+        tune(workload, tuned, verification, &timing.tuning);
+    }
     if (best != NULL) {
         choose_kernel(workload, best, verification, &timing.tuning);
-    }
-    if (o->tune) {
-        tune(workload, tuned, verification, &timing.tuning);
     }
     workload_poison(workload); /* what is found afterwards was written by a timed launch */
     timing_run(workload, &timing);
