@@ -27,7 +27,7 @@ static const double LEAST_SECONDS = 0.5e-3;
  * idles for this many launches' time, so that power limits none of them more than another. */
 enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
 /* The fastest, if they are this close to the first, are sampled this often in all. */
-enum { FINALISTS = 8, SAMPLES = 5 };
+enum { FINALISTS = 8, GOOD = 2, SAMPLES = 5 };
 static const double CLOSE = 1.1;
 
 typedef struct search {
@@ -38,8 +38,8 @@ typedef struct search {
 } search;
 
 /* The quick tuner: all its samples have the same number of launches, by the time of the first. */
-enum { QUICK_LEAST_LAUNCHES = 2, QUICK_MOST_LAUNCHES = 24 };
-static const double QUICK_SECONDS = 0.2e-3;
+enum { QUICK_LEAST_LAUNCHES = 2, QUICK_MOST_LAUNCHES = 64 };
+static const double QUICK_SECONDS = 0.25e-3;
 
 typedef struct quick {
     search search;
@@ -128,15 +128,35 @@ static int sample_all(search *search, ranked *all, int count) {
     return ranked_sort(all, left);
 }
 
-/* Samples those that are close to the fastest of all[] some times more, in turn: their medians.
- * Returns how many they are. */
-static int sample_finalists(search *search, ranked *all, int count) {
-    double seconds[FINALISTS][SAMPLES];
+/* Swaps that number, if it is among all[place ... count - 1], with all[place]. Returns the place
+ * after it. */
+static int promote(ranked *all, int place, int count, int number) {
+    for (int i = place; i < count; ++i) {
+        if (all[i].number == number) {
+            const ranked found = all[i];
+            all[i] = all[place];
+            all[place] = found;
+            return place + 1;
+        }
+    }
+    return place;
+}
+
+/* Samples those that are close to the fastest of all[] some times more, in turn, and two numbers
+ * that are known to be good, since a single sample can be slow by chance: their medians. Returns
+ * how many they are. */
+static int sample_finalists(search *search, ranked *all, int count, const int good[GOOD]) {
+    double seconds[FINALISTS + GOOD][SAMPLES];
     int finalists = 0;
     while (finalists < FINALISTS && finalists < count &&
            all[finalists].seconds <= CLOSE * all[0].seconds) {
-        seconds[finalists][0] = all[finalists].seconds;
         ++finalists;
+    }
+    for (int i = 0; i < GOOD; ++i) {
+        finalists = promote(all, finalists, count, good[i]);
+    }
+    for (int i = 0; i < finalists; ++i) {
+        seconds[i][0] = all[i].seconds;
     }
     for (int i = finalists; i < SAMPLES * finalists; ++i) {
         seconds[i % finalists][i / finalists] = sample(search, all[i % finalists].number);
@@ -195,7 +215,7 @@ static void choose_heuristic(const workload *workload, contender *contender,
     const int left = sample_all(&search, all, count);
     found->timed = count > MOST_SAMPLED ? search.ranked : count;
     found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
-    const int finalists = sample_finalists(&search, all, left);
+    const int finalists = sample_finalists(&search, all, left, (int[GOOD]){0, 0}); /* its first */
     const ranked winner = choose_winner(&search, verification, all, finalists);
     found->winner = lt_describe(opinion, winner.number);
     found->winner.seconds = winner.seconds;
@@ -235,8 +255,9 @@ static void choose_kernel(const workload *workload, contender *contender,
         found->times[i].number = kernels[i] + 1;
     }
     found->count = sample_all(&search, found->times, count);
+    const int good[GOOD] = {kernels[0] + 1, found->picked};
     choose_winner(&search, verification, found->times,
-                  sample_finalists(&search, found->times, found->count));
+                  sample_finalists(&search, found->times, found->count, good));
     found->first = least_seconds(found, kernels, count < found->quick ? count : found->quick);
     found->fastest = least_seconds(found, kernels, count);
     free(kernels);
@@ -250,13 +271,14 @@ static double quick_sample(void *context, int candidate) {
     const bool is_first = quick->launches == 0;
     const double begin = monotonic_seconds();
     take(search, quick->kernels[candidate] + 1,
-         is_first ? QUICK_MOST_LAUNCHES + 4 : quick->launches + 2);
+         is_first ? QUICK_MOST_LAUNCHES + QUICK_LEAST_LAUNCHES + 3 : quick->launches + 2);
     quick->ready_seconds += monotonic_seconds() - begin;
     if (!quick->loaded[candidate]) {
         quick->loaded[candidate] = launch(search, 1);
     }
     if (is_first) {
-        const double wanted = ceil(QUICK_SECONDS / time_launches(search, 1, 1));
+        const double each = time_launches(search, 1, QUICK_LEAST_LAUNCHES);
+        const double wanted = ceil(QUICK_SECONDS / each);
         quick->launches = (size_t)fmin(fmax(wanted, QUICK_LEAST_LAUNCHES), QUICK_MOST_LAUNCHES);
     }
     return time_launches(search, 1, quick->launches);
@@ -290,6 +312,7 @@ static void tune(const workload *workload, contender *contender, const verificat
         end_with(STATUS_FAILED, "--tune: none of %d kernels could be timed", found->quick);
     }
     choose_winner(&quick.search, verification, &(ranked){.number = quick.kernels[best] + 1}, 1);
+    found->picked = contender->kernel;
     keep_pick(workload, contender, found);
 }
 
