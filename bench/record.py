@@ -27,7 +27,8 @@ from bench import results, rungs, shapes
 from bench.results import ROOT
 from bench.run import CANNOT_RUN_HERE, STOP_SECONDS, UsageError, index, parser, run_as, stop
 
-# Nothing was tuned or fitted by it; seeds that differ from it modulo 4 share none of its shapes.
+# Of the families of shapes, in records, pages and bars. Nothing was tuned or fitted by it; seeds that
+# differ from it modulo 4 share none of its shapes.
 SEED = 28
 # Where each s rung shows what it adds to the one below: s01 at squares, s02 at the short k, s03 at
 # 512 cubed, s04 at few rows, s05 at the long k, s06 and s07 where rows are unaligned, s08 at all.
@@ -102,8 +103,8 @@ short | short k, where the end of a tile counts most | burst --sizes 8192x8192x1
     --steps {between("v04", "v16")}
 sizes | squares and shapes of models | burst --passes 3
     --steps v16,v17,s08 --sizes 512,1024,2048,4096,8192,16384,models
-shapes | s08, and the best of its kernels, beside cuBLASLt's first and best at families of shapes | sweep
-    --steps s08 --kernel best:16
+shapes | s08, untimed and tuned, beside cuBLASLt's first and best at families of shapes | sweep
+    --steps s08 --kernel all --tune
     --sizes {",".join(f"{family}:{SEED}" for family in shapes.FAMILIES)},512,1024,2048,4096,8192
 s | each s rung and those below it, where each of them shows what it adds | burst --passes 2
     --steps v17,{between("s01", "s08")} --sizes {OF_S}
