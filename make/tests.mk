@@ -12,7 +12,9 @@ STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BU
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
-$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
+$(BUILD)/tests/unit/test_tune: $(TUNE_ASAN)
+$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(TUNE_ASAN) $(CU_OBJECTS) \
+    $(LT_NAMES)
 $(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
 $(GPU): $(BUILD)/%: %.c $(HARNESS)
 # v11.o has the main(), which calls the step_main() of the test.
