@@ -24,6 +24,6 @@ $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :
 
 # What is left of a rung that was renamed names the old file.
 $(STEPS)/%.cu: ;
--include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulated \
+-include $(wildcard $(foreach d,library steps ptx energy kernels standalone standalone/emulated emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))
