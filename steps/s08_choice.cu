@@ -120,8 +120,6 @@ __global__ void __launch_bounds__(T::THREADS, 1)
     } else {
         if (T::CONSUMERS > 1)
             setmaxnreg_inc<CONSUMER_REGISTERS>();
-        if (work.out.bias != nullptr)
-            wait_for_launch_before(); // it may still write the bias
         const int consumer = warpgroup - 1;
         int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
         ring.skip(consumer * (T::TURNS - 1) * work.k_tiles);
