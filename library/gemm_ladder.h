@@ -44,17 +44,17 @@ size_t gl_linear_workspace(int m, int n, int k);
  * the strides) on a device; that takes about 0.2 ms longer. It may be captured in a CUDA graph.
  * Kernels begin early, by programmatic dependent launch, and wait for earlier work before they read
  * or write. The workspace must not be in use by another stream meanwhile. Returns a status. */
-int gl_linear_bf16(void *d, const void *x, const void *w, const void *bias, int m, int n,
-                          int k, long ldx, long ldw, long ldd, void *workspace, size_t bytes,
-                          cudaStream_t stream);
+int gl_linear_bf16(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,
+                   long ldx, long ldw, long ldd, void *workspace, size_t bytes,
+                   cudaStream_t stream);
 
 /* The same with a promise: no kernel or copy that may still run when this call's kernel starts
  * writes w. Weights that were complete when the host last synchronised keep it. The kernel may then
  * read w while launches before it are still running. Where w has to be copied, nothing is gained.
  */
-int gl_linear_bf16_constant_w(void *d, const void *x, const void *w, const void *bias, int m,
-                                     int n, int k, long ldx, long ldw, long ldd, void *workspace,
-                                     size_t bytes, cudaStream_t stream);
+int gl_linear_bf16_constant_w(void *d, const void *x, const void *w, const void *bias, int m, int n,
+                              int k, long ldx, long ldw, long ldd, void *workspace, size_t bytes,
+                              cudaStream_t stream);
 
 /* Finds the fastest of the kernels that the model ranks first for this shape, and makes later calls
  * of it on this device take that one; calls captured before keep theirs. It asks the user's file

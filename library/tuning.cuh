@@ -1,15 +1,18 @@
-// gl_linear_tune(): the fastest of a few kernels, by the tuner of common/tune.h. Part of
-// gemm_ladder.cu.
+// gl_linear_tune(), by the tuner of common/tune.h. Part of gemm_ladder.cu.
+
+#include "tune.h"
+
+#include <algorithm>
 
 constexpr double SAMPLE_SECONDS = 300e-6; // of launches, in a graph
-constexpr double MOST_LAUNCHES = 100;     // in it
+constexpr double MOST_LAUNCHES = 100;
 constexpr size_t MOST_COPIES = 1000;
 
-// Fills `count` elements with sums of four uniform numbers, which are nearly normal: of zeros or
-// small integers the tensor cores draw less power, and another kernel may be the fastest.
+// Fills memory with sums of four uniform numbers, which are nearly normal. With zeros or small
+// integers the tensor cores draw less power, and another kernel may be the fastest.
 __global__ void make_operands(bf16 *to, size_t count) {
-    const size_t step = size_t(gridDim.x) * blockDim.x;
-    for (size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+    for (size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += size_t(gridDim.x) * blockDim.x) {
         uint64_t bits = (i + 1) * 0x9e3779b97f4a7c15u; // splitmix64
         bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
         bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
@@ -21,85 +24,96 @@ __global__ void make_operands(bf16 *to, size_t count) {
     }
 }
 
-// What is timed: a graph of launches for each plan, over copies of the operands in turn.
+// What is timed: a graph of launches for each candidate, on copies of the operands in turn.
 struct Trial {
-    Shape shape;
-    cudaStream_t stream;
-    size_t copies = 0, copy = 0; // elements of one: X, W, D and the workspace
-    bf16 *memory = nullptr;
-    cudaEvent_t begin = nullptr, end = nullptr;
-    int launches[TUNE_CANDIDATES] = {};
-    cudaGraphExec_t graphs[TUNE_CANDIDATES] = {};
-
-    ~Trial() {
-        for (cudaGraphExec_t graph : graphs)
-            if (graph != nullptr)
-                cudaGraphExecDestroy(graph);
-        cudaEventDestroy(end);
-        cudaEventDestroy(begin);
-        cudaFree(memory);
-    }
+    Call call;
+    size_t copies, copy; // elements of one
+    bf16 *memory;
+    cudaStream_t captured;
+    cudaEvent_t begin, end;
+    int launches[TUNE_CANDIDATES];
+    cudaGraphExec_t graphs[TUNE_CANDIDATES];
 };
 
-static size_t aligned(size_t elements) { return (elements + 127) / 128 * 128; }
+static size_t whole_lines(size_t elements) { return (elements + 63) / 64 * 64; }
 
-static Call call_of(const Trial &trial, size_t copy, cudaStream_t stream) {
-    const Shape &s = trial.shape;
-    bf16 *const x = trial.memory + copy * trial.copy;
-    bf16 *const w = x + aligned(size_t(s.m) * s.ldx), *const d = w + aligned(size_t(s.n) * s.ldw);
-    bf16 *const workspace = d + aligned(size_t(s.m) * s.ldd);
-    return {d, x, w, nullptr, workspace, bytes_copied(s), stream, false};
+// The call on a copy: X, W, D and the workspace.
+static Call call_on(const Trial &trial, size_t copy) {
+    Call call = trial.call;
+    bf16 *const x = trial.memory + copy % trial.copies * trial.copy;
+    bf16 *const w = x + whole_lines(call.p.m * call.strides.a);
+    bf16 *const d = w + whole_lines(call.p.n * call.strides.b);
+    call.p.a = x;
+    call.p.b = w;
+    call.p.d = d;
+    call.workspace = d + whole_lines(call.p.m * call.strides.d);
+    call.p.stream = trial.captured;
+    return call;
 }
 
+// Copies that together are larger than twice the L2.
 static int make_trial(Trial *trial, double l2_bytes) {
-    const Shape &s = trial->shape;
-    trial->copy = aligned(size_t(s.m) * s.ldx) + aligned(size_t(s.n) * s.ldw) +
-                  aligned(size_t(s.m) * s.ldd) + aligned(bytes_copied(s) / sizeof(bf16));
-    trial->copies = size_t(2 * l2_bytes) / (trial->copy * sizeof(bf16)) + 1;
-    trial->copies = std::min(std::max(trial->copies, size_t(2)), MOST_COPIES);
+    const problem &p = trial->call.p;
+    const Pitches &strides = trial->call.strides;
+    trial->copy = whole_lines(p.m * strides.a) + whole_lines(p.n * strides.b) +
+                  whole_lines(p.m * strides.d) + elements_copied(trial->call);
+    const size_t copies = size_t(2 * l2_bytes) / (trial->copy * sizeof(bf16)) + 1;
+    trial->copies = std::clamp(copies, size_t(2), MOST_COPIES);
     const size_t elements = trial->copies * trial->copy;
     return allocate_array(&trial->memory, elements) ||
-           launch(make_operands, dim3(1024), dim3(256), dim3(1), 0, trial->stream, trial->memory,
+           launch(make_operands, dim3(1024), dim3(256), dim3(1), 0, p.stream, trial->memory,
                   elements) ||
            launch_check(cudaEventCreate(&trial->begin), "making an event") ||
-           launch_check(cudaEventCreate(&trial->end), "making an event");
+           launch_check(cudaEventCreate(&trial->end), "making an event") ||
+           launch_check(cudaStreamCreateWithFlags(&trial->captured, cudaStreamNonBlocking),
+                        "making a stream");
 }
 
-// Captures the launches of a plan; the events are in the graph, so that no host's time is between
-// them. Each plan begins at copies that the one before leaves.
-static int capture(Trial *trial, int index, const TileLaunch &launch, double seconds) {
-    const int launches = int(std::min(std::max(SAMPLE_SECONDS / seconds, 2.0), MOST_LAUNCHES));
-    cudaStream_t stream = nullptr;
+static void release_trial(const Trial &trial) {
+    for (cudaGraphExec_t graph : trial.graphs)
+        if (graph != nullptr)
+            cudaGraphExecDestroy(graph);
+    for (cudaEvent_t event : {trial.begin, trial.end})
+        if (event != nullptr)
+            cudaEventDestroy(event);
+    if (trial.captured != nullptr)
+        cudaStreamDestroy(trial.captured);
+    release_array(trial.memory);
+}
+
+static int record_captured(const Trial &trial, cudaEvent_t event) {
+    return launch_check(cudaEventRecordWithFlags(event, trial.captured, cudaEventRecordExternal),
+                        "recording an event in a graph");
+}
+
+// Makes a candidate's graph. It has the events, so that no time of the host is between them, and
+// begins with the copies after those of the candidate before.
+static int capture(Trial *trial, int candidate, const tile_plan &plan, double seconds) {
+    TileLaunch launch;
     cudaGraph_t graph = nullptr;
-    if (launch_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"))
+    const int launches = int(std::clamp(SAMPLE_SECONDS / seconds, 2.0, MOST_LAUNCHES));
+    trial->launches[candidate] = launches;
+    if (decide_launch(trial->call, plan, &launch) ||
+        launch_check(cudaStreamBeginCapture(trial->captured, cudaStreamCaptureModeThreadLocal),
+                     "beginning to capture a graph"))
         return 1;
-    int failed =
-        launch_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-                     "beginning to capture a graph") ||
-        launch_check(cudaEventRecordWithFlags(trial->begin, stream, cudaEventRecordExternal),
-                     "recording an event in a graph");
-    for (int i = 0; i < launches && !failed; ++i) {
-        const size_t copy = (size_t(index) * launches + i) % trial->copies;
-        failed = start(trial->shape, launch, call_of(*trial, copy, stream));
-    }
-    failed = failed ||
-             launch_check(cudaEventRecordWithFlags(trial->end, stream, cudaEventRecordExternal),
-                          "recording an event in a graph");
-    failed |= launch_check(cudaStreamEndCapture(stream, &graph), "capturing a graph");
-    failed = failed || launch_check(cudaGraphInstantiate(&trial->graphs[index], graph, 0),
+    int failed = record_captured(*trial, trial->begin);
+    for (int i = 0; i < launches && !failed; ++i)
+        failed = start(call_on(*trial, size_t(candidate) * launches + i), launch);
+    failed |= record_captured(*trial, trial->end);
+    failed |= launch_check(cudaStreamEndCapture(trial->captured, &graph), "capturing a graph");
+    failed = failed || launch_check(cudaGraphInstantiate(&trial->graphs[candidate], graph, 0),
                                     "making a graph of launches", launches);
-    trial->launches[index] = launches;
     if (graph != nullptr)
         cudaGraphDestroy(graph);
-    cudaStreamDestroy(stream);
     return failed;
 }
 
-// Seconds of a launch; NAN if it failed. For tune_pick().
+// Seconds of a launch; NAN if it failed.
 static double sample(void *context, int candidate) {
     const Trial *trial = static_cast<const Trial *>(context);
     float ms = 0;
-    if (launch_check(cudaGraphLaunch(trial->graphs[candidate], trial->stream),
+    if (launch_check(cudaGraphLaunch(trial->graphs[candidate], trial->call.p.stream),
                      "launching a graph") ||
         launch_check(cudaEventSynchronize(trial->end), "waiting for a graph") ||
         launch_check(cudaEventElapsedTime(&ms, trial->begin, trial->end), "timing a graph"))
@@ -108,54 +122,45 @@ static double sample(void *context, int candidate) {
 }
 
 // The index of the fastest plan; negative after printing a line.
-static int fastest(const Shape &s, const tile_plan *plans, int count, const tile_gpu &gpu,
-                   cudaStream_t stream) {
-    Trial trial = {.shape = s, .stream = stream};
-    if (make_trial(&trial, gpu.l2_bytes))
-        return -1;
-    for (int i = 0; i < count; ++i) {
-        TileLaunch launch;
-        if (plan_of(s, plans[i], &launch) || capture(&trial, i, launch, plans[i].cost / gpu.hertz))
-            return -1;
-    }
-    return tune_pick(count, sample, &trial);
+static int fastest(const Call &call, const tile_plan *plans, int count, const tile_gpu &gpu) {
+    Trial trial = {.call = call};
+    int failed = make_trial(&trial, gpu.l2_bytes);
+    for (int i = 0; i < count && !failed; ++i)
+        failed = capture(&trial, i, plans[i], plans[i].cost / gpu.hertz);
+    const int best = failed ? -1 : tune_pick(count, sample, &trial);
+    release_trial(trial);
+    return best;
 }
 
 int gl_linear_tune(int m, int n, int k, long ldx, long ldw, long ldd, cudaStream_t stream) {
-    Shape s = {0, m, n, k, ldx, ldw, ldd};
-    cudaDeviceProp device;
-    tile_gpu gpu = {};
-    int status = status_of_shape(s);
+    const Call call = call_of(0, 0, 0, 0, m, n, k, ldx, ldw, ldd, 0, 0, stream, false);
+    int device = 0, found = 0, best = 0, status = status_of_shape(call);
     if (status != GL_OK)
         return status;
-    if (cudaGetDevice(&s.device) != cudaSuccess)
+    cudaDeviceProp gpu;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaGetDeviceProperties(&gpu, device) != cudaSuccess)
         return GL_BAD_DEVICE;
-    if (launch_check(cudaGetDeviceProperties(&device, s.device), "asking for the device", s.device))
-        return GL_CUDA_ERROR;
-    {
-        const std::unique_lock lock(guard);
-        status = gpu_of(s, &gpu);
+    char path[4096];
+    const tune_key key = {gpu.name, tune_family(&s08), m, n, k};
+    const int kept = tune_find(tune_path(path, sizeof path), &key);
+    tile_plan plans[TUNE_CANDIDATES];
+    const std::unique_lock lock(guard); // other threads' calls wait, and don't disturb the times
+    if (kept > 0 && kept <= FAMILY.count)
+        status = plans_of(call, device, kept, plans, 1, &found);
+    if (found == 0) {
+        status = plans_of(call, device, 0, plans, TUNE_CANDIDATES, &found);
+        best = status == GL_OK ? fastest(call, plans, found, gpus[device]) : 0;
+        const int unkept =
+            status == GL_OK && best >= 0 ? tune_add(path, &key, plans[best].kernel + 1) : 0;
+        if (unkept)
+            fprintf(stderr, "what was tuned is not kept in %s: %s\n", path, strerror(unkept));
     }
     if (status != GL_OK)
         return status;
-    char path[4096];
-    const tune_key key = {device.name, tune_family(&s08), m, n, k};
-    const int kept = tune_find(tune_path(path, sizeof path), &key);
-    problem p = modelled(s, kept <= FAMILY.count ? kept : 0);
-    tile_plan plans[TUNE_CANDIDATES];
-    int found = choose(plans, TUNE_CANDIDATES, &p, &gpu), best = 0;
-    if (p.kernel == 0 || found == 0) {
-        p.kernel = 0;
-        found = choose(plans, TUNE_CANDIDATES, &p, &gpu);
-        best = found > 0 ? fastest(s, plans, found, gpu, stream) : -1;
-    }
     TileLaunch launch;
-    if (best < 0 || plan_of(s, plans[best], &launch))
+    if (best < 0 || decide_launch(call, plans[best], &launch))
         return GL_CUDA_ERROR;
-    const int unwritten = p.kernel > 0 ? 0 : tune_add(path, &key, plans[best].kernel + 1);
-    if (unwritten)
-        fprintf(stderr, "%s: what was tuned is not kept: %s\n", path, strerror(unwritten));
-    const std::unique_lock lock(guard);
-    planned[s] = launch;
+    planned[key_of(device, call)] = launch;
     return GL_OK;
 }
