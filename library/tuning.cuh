@@ -115,7 +115,7 @@ static double sample(void *context, int candidate) {
     float ms = 0;
     if (launch_check(cudaGraphLaunch(trial->graphs[candidate], trial->call.p.stream),
                      "launching a graph") ||
-        launch_check(cudaEventSynchronize(trial->end), "waiting for a graph") ||
+        launch_check(cudaStreamSynchronize(trial->call.p.stream), "waiting for a graph") ||
         launch_check(cudaEventElapsedTime(&ms, trial->begin, trial->end), "timing a graph"))
         return NAN;
     return ms * 1e-3 / trial->launches[candidate];
