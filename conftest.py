@@ -54,6 +54,7 @@ PROGRAMS = {
     ("tests/gpu", ".c"): {"": "nvcc gpu"},
     ("tests/device", ".cpp"): {"": "check"},
     ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
+    ("tests/library", ".cpp"): {"-emulated": "", "-gpu": "nvcc gpu"},
     ("emulator/tests", ".cpp"): {"": "check"},
 }
 # Neither another policy or card, nor what make exports, may reach the programs. Tests of the host

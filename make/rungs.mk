@@ -11,7 +11,7 @@ ifneq ($(filter-out help list diff diffstat new compare notes clean,$(or $(first
       cannot be written: name a directory that can be, with BUILD=))
   HEAD := $(if $(wildcard .git),$(shell git rev-parse --verify --short HEAD 2>/dev/null))
   DIRTY := $(if $(HEAD),$(shell git status --porcelain -- steps common emulator bench/variants bench/energy \
-      bench/rivals bench/rules.mk Makefile make 2>/dev/null))
+      bench/rivals bench/rules.mk library examples Makefile make 2>/dev/null))
   COMMIT := $(or $(HEAD),unknown)$(if $(DIRTY),+dirty)
   $(call plain,COMMIT)
   $(keep_emulator_flags)

@@ -27,6 +27,15 @@ $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@)
 
+# The library's, linked to it; on the emulator its family of tiles is shorter.
+LIBRARY_TEST := $(BUILD)/tests/library/test_linear
+LIBRARY_EMULATED := $(LIBRARY_TEST)-emulated
+$(LIBRARY_TEST)-gpu: tests/library/test_linear.cpp $(BUILD)/library/libgemm_ladder.a $(BUILD)/flags
+	$(call run,c++ $<,$(CXX) -std=c++20 -O3 -g $(WARN) $(INCLUDE) $(DEPS) $< $(filter %.a,$^) -o $@ $(LIBRARY_LIBS))
+$(LIBRARY_EMULATED).o: tests/library/test_linear.cpp
+$(BUILD)/library/linear-emulated.o: library/gemm_ladder.cu
+$(LIBRARY_EMULATED): $(LIBRARY_EMULATED).o $(BUILD)/library/linear-emulated.o $$(POLICY)
+
 # What planted/plant.py writes: hundreds of copies of rungs, whose reports need only line numbers.
 PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
 $(PLANTED:%=$(BUILD)/emulated/%.o) $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -g1 -O1

@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        const Operand a = {&map_a, work.m, work.again_a};
-        const Operand b = {&map_b, work.n, work.again_b};
+        const Operand a = {&map_a, work.out.m, work.again_a};
+        const Operand b = {&map_b, work.out.n, work.again_b};
         if (threadIdx.x == 0)
             while (schedule.next(piece, turns))
                 load_tile(smem, a, b, piece, ring);

@@ -58,9 +58,9 @@ DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::MMA_N / 2]
     for (int block = 0; block < T::BLOCKS; ++block)
         Sums::write(sums, acc[block], T::row(consumer) + block * T::MMA_M, T::column(consumer));
     cluster_sync(); // the sums of all CTAs are there
-    Sums::add(
-        work.d, work.m, work.n, sums, work.parts.value, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
-        (T::SWAP ? piece.m : piece.n) * T::COLUMNS_D, threadIdx.x - WARPGROUP_THREADS, THREADS);
+    Sums::add(work.out, sums, work.parts.value, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
+              (T::SWAP ? piece.m : piece.n) * T::COLUMNS_D, threadIdx.x - WARPGROUP_THREADS,
+              THREADS);
 }
 
 template <typename T>
@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        const Operand a = {&map_a, T::SWAP ? work.n : work.m, work.again_a};
-        const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
+        const Operand a = {&map_a, T::SWAP ? work.out.n : work.out.m, work.again_a};
+        const Operand b = {&map_b, T::SWAP ? work.out.m : work.out.n, work.again_b};
         if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
             for (; more; more = schedule.next(piece, turns))
                 load_tile(smem, a, b, piece, ring);

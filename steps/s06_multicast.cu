@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        const Operand a = {&map_a, T::SWAP ? work.n : work.m, work.again_a};
-        const Operand b = {&map_b, T::SWAP ? work.m : work.n, work.again_b};
+        const Operand a = {&map_a, T::SWAP ? work.out.n : work.out.m, work.again_a};
+        const Operand b = {&map_b, T::SWAP ? work.out.m : work.out.n, work.again_b};
         if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
             for (; more; more = schedule.next(piece, turns))
                 load_tile(smem, a, b, piece, ring);
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
             multiply_tile(acc, smem, consumer, piece.k_tiles, ring);
             if constexpr (T::GATHERS)
                 if (work.parts.value > 1) {
-                    gather(smem, acc, piece, consumer, work.parts.value, work.d, work.m, work.n);
+                    gather(smem, acc, piece, consumer, work.parts.value, work.out);
                     break;
                 }
             // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/cluster.cuh"
+#include "device/tile_store.cuh"
 #include "device/vector.cuh"
 
 // A tile of D, ROWS x COLUMNS, of which each CTA of a cluster has fp32 sums in its shared memory:
@@ -31,21 +32,22 @@ struct ClusterSums {
     }
 
     // Adds `parts` parts' sums of the calling CTA's share of the rows, in the order of their ranks,
-    // and writes them to d, an m x n matrix in which the tile begins at (row, column). The CTA's
+    // and the bias, and writes them to D, in which the tile begins at (row, column). The CTA's
     // threads 0 to `threads` - 1 call it, a cluster_sync() after all wrote and one before a CTA
     // exits.
-    static DEVICE void add(bf16 *d, int m, int n, float *sums, int parts, int row, int column,
+    static DEVICE void add(const Output &out, float *sums, int parts, int row, int column,
                            int thread, int threads) {
         constexpr int MOST_PARTS = 8; // CTAs of a cluster
         constexpr int FOURS = COLUMNS / 4;
         const int own = cluster_cta_rank() / CTAS; // part
         const int tile = cluster_cta_rank() % CTAS;
-        const int end = min(ROWS * (own + 1) / parts, m - row) * FOURS;
+        const bool by_fours = (out.n | out.pitch) % 4 == 0;
+        const int end = min(ROWS * (own + 1) / parts, out.m - row) * FOURS;
         for (int i = ROWS * own / parts * FOURS + thread; i < end; i += threads) {
             const int r = i / FOURS;
             const int c = i % FOURS * 4;
             // No CTA may leave while a sum of its is read: so nothing is read that isn't stored.
-            if (column + c >= n)
+            if (column + c >= out.n)
                 continue;
             float values[MOST_PARTS][4]; // all reads are in flight before the first addition
 #pragma unroll
@@ -56,11 +58,13 @@ struct ClusterSums {
             for (int part = 1; part < MOST_PARTS; ++part)
                 for (int j = 0; j < 4 && part < parts; ++j)
                     values[0][j] += values[part][j];
-            bf16 *to = &d[size_t(row + r) * n + column + c];
-            if (n % 4 == 0)
+            for (int j = 0; j < 4 && out.bias != nullptr; ++j)
+                values[0][j] += bias_at(out, column + c + j);
+            bf16 *to = &out.d[(row + r) * out.pitch + column + c];
+            if (by_fours)
                 *reinterpret_cast<uint2 *>(to) = make_uint2(pack_bf16(values[0][0], values[0][1]),
                                                             pack_bf16(values[0][2], values[0][3]));
-            for (int j = 0; j < 4 && n % 4 > 0 && column + c + j < n; ++j)
+            for (int j = 0; j < 4 && !by_fours && column + c + j < out.n; ++j)
                 to[j] = __float2bfloat16_rn(values[0][j]);
         }
     }

@@ -157,24 +157,23 @@ DEVICE void multiply_tile(float (&acc)[T::BLOCKS][T::MMA_N / 2], Storage<T> &sme
         release_stage(smem, previous, loader);
 }
 
-// A consumer warpgroup: stores a block of its share of a piece's tile, by TMA or, if `d` is not
-// null, by ordinary stores to d, an m x n matrix. `in_ring`: no thread uses the ring any more, so
-// the block is staged there at once.
+// A consumer warpgroup: stores a block of its share of a piece's tile, by TMA or as `out` says.
+// `in_ring`: no thread uses the ring any more, so the block is staged there at once.
 template <typename T>
-DEVICE void store_tile(Storage<T> &smem, const TensorMap *map_d, const float (&acc)[T::MMA_N / 2],
+DEVICE void store_tile(Storage<T> &smem, const TensorMap *map_d, float (&acc)[T::MMA_N / 2],
                        int consumer, const Piece &piece, int block, bool in_ring = false,
-                       bf16 *d = nullptr, int m = 0, int n = 0) {
+                       const Output &out = {}) {
     T::Store::store(in_ring ? &smem.a[0][block * T::MMA_M * T::MMA_N] : smem.d[consumer], in_ring,
                     STAGING_BARRIER + consumer, map_d, acc,
                     piece.m * T::BM + T::row(consumer) + block * T::MMA_M,
-                    piece.n * T::BN + T::column(consumer), d, m, n);
+                    piece.n * T::BN + T::column(consumer), out);
 }
 
 // A consumer of a CTA whose cluster has all `parts` parts of a tile: adds them, and stores its
-// CTA's share of the rows of D, of m x n.
+// CTA's share of the rows of D.
 template <typename T>
 DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::MMA_N / 2],
-                   const Piece &piece, int consumer, int parts, bf16 *d, int m, int n) {
+                   const Piece &piece, int consumer, int parts, const Output &out) {
     using Sums = ClusterSums<T::ROWS_D, T::COLUMNS_D, T::PITCH, T::SWAP, T::CTAS>;
     constexpr int THREADS = T::CONSUMERS * WARPGROUP_THREADS;
     float *sums = reinterpret_cast<float *>(smem.a);
@@ -183,7 +182,7 @@ DEVICE void gather(Storage<T> &smem, const float (&acc)[T::BLOCKS][T::MMA_N / 2]
     for (int block = 0; block < T::BLOCKS; ++block)
         Sums::write(sums, acc[block], T::row(consumer) + block * T::MMA_M, T::column(consumer));
     cluster_sync(); // the sums of all CTAs are there
-    Sums::add(d, m, n, sums, parts, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
+    Sums::add(out, sums, parts, (T::SWAP ? piece.n : piece.m) * T::ROWS_D,
               (T::SWAP ? piece.m : piece.n) * T::COLUMNS_D, threadIdx.x - WARPGROUP_THREADS,
               THREADS);
 }

@@ -15,7 +15,7 @@ using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 
 // The driver's encoder, found at run time: the program does not link the driver's library, so that
 // it starts, and says what is missing, on a machine that has none. nullptr after printing one line.
-inline TensorMapEncoder tensor_map_encoder() {
+inline TensorMapEncoder find_tensor_map_encoder() {
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     const int cuda_12_0 = 12000;
@@ -28,6 +28,12 @@ inline TensorMapEncoder tensor_map_encoder() {
     fprintf(stderr,
             "this driver has no cuTensorMapEncodeTiled: install one for CUDA 12.0 or later\n");
     return nullptr;
+}
+
+// The same, asked once in a process.
+inline TensorMapEncoder tensor_map_encoder() {
+    static const TensorMapEncoder encoder = find_tensor_map_encoder();
+    return encoder;
 }
 
 // What a tensor map calls the type of its elements.
@@ -74,17 +80,17 @@ constexpr CUtensorMapSwizzle swizzle_of_rows(int bytes) {
 
 // Fills *map for the row-major matrix [rows][columns] of T and boxes of [box_rows][box_columns],
 // 256 each at most; under the 128-byte swizzle a row of the box is 128 bytes at most. Rows of the
-// matrix are multiples of 16 bytes. Returns 0, or 1 after printing one line: the driver's code, and
-// every condition that does not hold.
+// matrix are `pitch` elements apart, 0: `columns`, a multiple of 16 bytes. Returns 0, or 1 after
+// printing one line: the driver's code, and every condition that does not hold.
 template <typename T = bf16>
 int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns, int box_rows,
                        int box_columns, CUtensorMapSwizzle swizzle = SWIZZLED_128B,
-                       CUtensorMapL2promotion promotion = l2_promotion<T>()) {
+                       CUtensorMapL2promotion promotion = l2_promotion<T>(), size_t pitch = 0) {
     const TensorMapEncoder encode = tensor_map_encoder();
     if (encode == nullptr)
         return 1;
     const cuuint64_t sizes[2] = {cuuint64_t(columns), cuuint64_t(rows)}; // contiguous one first
-    const cuuint64_t strides[1] = {cuuint64_t(columns) * sizeof(T)};     // bytes
+    const cuuint64_t strides[1] = {(pitch > 0 ? pitch : columns) * sizeof(T)}; // bytes
     const cuuint32_t box[2] = {cuuint32_t(box_columns), cuuint32_t(box_rows)};
     const cuuint32_t element_strides[2] = {1, 1};
     const CUresult status = encode(map, tensor_map_type<T>(), 2, const_cast<void *>(matrix), sizes,
@@ -95,10 +101,11 @@ int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns
     const size_t box_row = box_columns * sizeof(T); // bytes
     const bool positive = rows > 0 && columns > 0 && box_rows > 0 && box_columns > 0;
     fprintf(stderr,
-            "making a tensor map of %d columns of %zu bytes and %d rows at %p with a box of %d "
+            "making a tensor map of %d columns of %zu bytes and %d rows, %llu bytes apart, at %p "
+            "with a box of %d "
             "columns and %d rows failed with CUDA driver error %d%s%s%s%s%s%s\n",
-            columns, sizeof(T), rows, matrix, box_columns, box_rows, int(status),
-            positive ? "" : "; a size is not positive",
+            columns, sizeof(T), rows, (unsigned long long)strides[0], matrix, box_columns, box_rows,
+            int(status), positive ? "" : "; a size is not positive",
             uintptr_t(matrix) % 16 == 0 ? "" : "; the address is not 16-byte aligned",
             strides[0] % 16 == 0 ? "" : "; rows are not multiples of 16 bytes",
             box_rows <= 256 && box_columns <= 256 ? "" : "; the box exceeds 256 on a side",

@@ -82,16 +82,26 @@ struct TileMaps {
     TensorMap d;
 };
 
+// Elements from row to row of the operands and of D.
+struct Pitches {
+    size_t a;
+    size_t b;
+    size_t d;
+};
+
 // Makes them: of a product's operands for the kernel's A and B or, swapped, the other way round.
 // TMA takes rows that are multiples of 16 bytes apart; if D's aren't, there is no map of D.
 inline int make_tile_maps(TileMaps *maps, const tile_kind &kind, const problem *p,
-                          CUtensorMapL2promotion promotion) {
+                          const Pitches &pitches, CUtensorMapL2promotion promotion) {
     const bool swap = kind.swapped;
     return make_tensor_map_2d(&maps->a, swap ? p->b : p->a, swap ? p->n : p->m, p->k,
-                              kind.rows / kind.beside, TILE_K, SWIZZLED_128B, promotion) ||
+                              kind.rows / kind.beside, TILE_K, SWIZZLED_128B, promotion,
+                              swap ? pitches.b : pitches.a) ||
            make_tensor_map_2d(&maps->b, swap ? p->a : p->b, swap ? p->m : p->n, p->k,
-                              kind.columns / kind.above, TILE_K, SWIZZLED_128B, promotion) ||
-           (p->n % 8 == 0 &&
+                              kind.columns / kind.above, TILE_K, SWIZZLED_128B, promotion,
+                              swap ? pitches.a : pitches.b) ||
+           (pitches.d % 8 == 0 &&
             make_tensor_map_2d(&maps->d, p->d, p->m, p->n, kind.box_rows, kind.box_columns,
-                               swizzle_of_rows(kind.box_columns * int(sizeof(bf16)))));
+                               swizzle_of_rows(kind.box_columns * int(sizeof(bf16))),
+                               l2_promotion<bf16>(), pitches.d));
 }

@@ -11,31 +11,31 @@
 
 // What a launch computes. All of it is arithmetic: nothing is in device memory.
 struct Work {
-    int m; // of D
-    int n;
+    Output out;
     int k_tiles;
     divisor parts;       // of a tile along k, one for each CTA that has the tile
     grouped_order order; // of tiles, or of clusters' blocks of them
     bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
     bool again_b;        // ... or the other operand's
-    bf16 *d;             // D where threads store it, nullptr where TMA does
+    // No launch that may still run when this one starts writes B.
+    bool constant_b = false;
 };
 
 // The work of a plan, in groups of `group` rows of tiles. `hints`: what the next wave doesn't read
-// again is evicted first.
-inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hints) {
+// again is evicted first. D's rows are `pitch` elements apart.
+inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hints, size_t pitch,
+                    const bf16 *bias) {
     const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     hints = hints && plan.tiles_m * plan.tiles_n > plan.workers;
-    return {.m = p->m,
-            .n = p->n,
+    // TMA stores whole tiles, to rows that are multiples of 16 bytes.
+    bf16 *const d = plan.parts > 1 || pitch % 8 > 0 ? static_cast<bf16 *>(p->d) : nullptr;
+    return {.out = {d, bias, p->m, p->n, pitch},
             .k_tiles = ceil_div(p->k, TILE_K),
             .parts = divisor_of(plan.parts),
             .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
             .again_a = !hints || in_group > plan.workers,
-            .again_b = !hints || 2 * plan.workers > in_group,
-            // TMA stores whole tiles, to rows that are multiples of 16 bytes.
-            .d = plan.parts > 1 || p->n % 8 > 0 ? static_cast<bf16 *>(p->d) : nullptr};
+            .again_b = !hints || 2 * plan.workers > in_group};
 }
 
 // One of a rung's kernels.
@@ -135,16 +135,24 @@ inline TileLaunch *plan_launch(void **state, const Family &family, const tile_pl
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Where the L2
     // doesn't hold A and B, that made products slower in trials.
     made->promotes = made->fits_l2;
-    return made;
+    return allow_dynamic_smem(made->kernel->run, made->kernel->smem) ? nullptr : made;
 }
 
-// Makes the launch, for a product whose rows TMA takes. Returns 0, or 1 after printing a line.
+// Makes the launch, for a product whose rows TMA takes, and a bias or nullptr. Returns 0, or 1
+// after printing a line.
+inline int make_launch(TileLaunch *made, const problem *p, const Pitches &pitches,
+                       const bf16 *bias) {
+    made->work = work_of(p, made->plan, made->group, made->hints, pitches.d, bias);
+    return make_tile_maps(&made->maps, made->kernel->kind, p, pitches,
+                          made->promotes ? PROMOTED_256B : l2_promotion<bf16>());
+}
+
+// Of a rung's product the rows lie one after the other.
+inline Pitches dense_rows(const problem *p) { return {size_t(p->k), size_t(p->k), size_t(p->n)}; }
+
+// The same of a rung's product.
 inline int make_launch(TileLaunch *made, const problem *p) {
-    const Kernel &kernel = *made->kernel;
-    made->work = work_of(p, made->plan, made->group, made->hints);
-    return make_tile_maps(&made->maps, kernel.kind, p,
-                          made->promotes ? PROMOTED_256B : l2_promotion<bf16>()) ||
-           allow_dynamic_smem(kernel.run, kernel.smem);
+    return make_launch(made, p, dense_rows(p), nullptr);
 }
 
 // A rung's `launch`.

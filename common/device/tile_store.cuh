@@ -30,6 +30,20 @@ constexpr int staged_columns(int columns, bool exchanged) {
     return ceil_div(columns, ceil_div(columns, 128) * box) * box;
 }
 
+// D, to which threads or TMA store, and what is added to its rows.
+struct Output {
+    bf16 *d;          // where threads store it, nullptr where TMA does
+    const bf16 *bias; // [n], at any address, added to the sums before they are rounded, or nullptr
+    int m;
+    int n;
+    size_t pitch; // elements from row to row
+};
+
+// An element of the bias; 0 past its end.
+DEVICE float bias_at(const Output &out, int column) {
+    return column < out.n ? __bfloat162float(out.bias[column]) : 0;
+}
+
 // How a warpgroup stores blocks of 64 x COLUMNS accumulators. EXCHANGED: of D^T, a row of
 // accumulators is a column of D.
 template <int COLUMNS, bool EXCHANGED>
@@ -74,25 +88,35 @@ struct TileStore {
         }
     }
 
-    // The warpgroup writes what is staged, rows of `columns`, to d, an m x n matrix, from (row,
-    // column) on. A warp takes a row at a time.
-    static DEVICE void copy(bf16 *d, int m, int n, const bf16 *staging, int row, int column,
+    // Adds the bias to a block of accumulators, the first of which is that of (row, column).
+    static DEVICE void add_bias(float (&acc)[COLUMNS / 2], int row, int column, const Output &out) {
+        const int first = EXCHANGED ? row + accumulator_row() : column + threadIdx.x % 4 * 2;
+#pragma unroll
+        for (int i = 0; i < COLUMNS / 2; ++i)
+            acc[i] += bias_at(out, first + (EXCHANGED ? i % 4 / 2 * 8 : i / 4 * 8 + i % 2));
+    }
+
+    // The warpgroup writes what is staged, rows of `columns`, to D from (row, column) on. A warp
+    // takes a row at a time.
+    static DEVICE void copy(const Output &out, const bf16 *staging, int row, int column,
                             int columns) {
         const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
         const int lane = threadIdx.x % WARP_THREADS;
-        for (int i = warp; i < STAGED_ROWS && row + i < m; i += WARPGROUP_THREADS / WARP_THREADS)
-            for (int j = lane; j < columns && column + j < n; j += WARP_THREADS)
-                d[size_t(row + i) * n + column + j] = staging[place(i, j)];
+        for (int i = warp; i < STAGED_ROWS && row + i < out.m;
+             i += WARPGROUP_THREADS / WARP_THREADS)
+            for (int j = lane; j < columns && column + j < out.n; j += WARP_THREADS)
+                out.d[(row + i) * out.pitch + column + j] = staging[place(i, j)];
     }
 
     // The warpgroup stores a block of which the first accumulator is that of (row, column): by TMA,
-    // or to d, of m x n, if that is not null. `barrier` is a named barrier of its own. With
+    // or by threads where `out` says so. `barrier` is a named barrier of its own. With
     // `whole` the staging memory is unused and has room for the whole block: nothing is waited for.
     // After the last block one of its threads, the first, waits until TMA has read the memory.
     static DEVICE void store(bf16 *staging, bool whole, int barrier, const TensorMap *map_d,
-                             const float (&acc)[COLUMNS / 2], int row, int column, bf16 *d, int m,
-                             int n) {
+                             float (&acc)[COLUMNS / 2], int row, int column, const Output &out) {
         const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
+        if (out.bias != nullptr)
+            add_bias(acc, row, column, out);
         for (int first = 0; first < COLUMNS; first += STAGED) {
             const int staged = COLUMNS - first < STAGED ? COLUMNS - first : STAGED;
             const int row_d = EXCHANGED ? column + first : row;
@@ -107,8 +131,8 @@ struct TileStore {
                 stage(to, &acc[(first + j) / 2], j);
             fence_proxy_async(); // what this thread wrote is seen by TMA ...
             named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all wrote
-            if (d != nullptr) {
-                copy(d, m, n, to, row_d, column_d, EXCHANGED ? ROWS : staged);
+            if (out.d != nullptr) {
+                copy(out, to, row_d, column_d, EXCHANGED ? ROWS : staged);
             } else if (leader) {
                 for (int j = 0; j < (EXCHANGED ? ROWS : staged); j += BOX_COLUMNS)
                     tma_store_2d_hint(map_d, &to[j * BOX_ROWS], column_d + j, row_d,

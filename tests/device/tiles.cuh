@@ -8,15 +8,33 @@
 
 constexpr int TILE_ROW = 16, TILE_COLUMN = 8; // of the tile in D
 
-// D [m][n], which ends inside of the tile: at row i and column j of that is element(i, j), or
-// element(j, i) if operands are exchanged, and before it nothing.
+// D [m][n] in rows of `pitch`, which ends inside of the tile: at row i and column j of that is
+// element(i, j), or element(j, i) if operands are exchanged, and before it and past n nothing.
 template <bool EXCHANGED, typename Element>
-static std::vector<uint16_t> tile_in(int m, int n, Element element) {
-    return each<uint16_t>(m * n, [=](int place) {
-        const int i = place / n - TILE_ROW, j = place % n - TILE_COLUMN;
-        return i < 0 || j < 0 ? UNWRITTEN : EXCHANGED ? element(j, i) : element(i, j);
+static std::vector<uint16_t> tile_in(int m, int n, int pitch, Element element) {
+    return each<uint16_t>(m * pitch, [=](int place) {
+        const int i = place / pitch - TILE_ROW, j = place % pitch - TILE_COLUMN;
+        const bool outside = i < 0 || j < 0 || place % pitch >= n;
+        return outside ? UNWRITTEN : EXCHANGED ? element(j, i) : element(i, j);
     });
 }
+
+// A bias for the columns of D, at an odd multiple of 2 bytes; past its end are NaNs.
+struct Bias {
+    DeviceArray<uint16_t> bits;
+
+    static float at(int column) { return small_integer(column, 5); }
+    explicit Bias(int n)
+        : bits(each<uint16_t>(n + 2, [=](int i) {
+              return i == 0 || i > n ? UNWRITTEN : bf16_from_float(at(i - 1));
+          })) {}
+    const bf16 *get() const { return reinterpret_cast<const bf16 *>(bits.device + 1); }
+    // What is stored of a sum of row i and column j of the tile or, exchanged, of its transpose.
+    template <bool EXCHANGED>
+    static uint16_t added(float sum, int i, int j) {
+        return bf16_from_float(sum + at(TILE_COLUMN + (EXCHANGED ? i : j)));
+    }
+};
 
 // ---------------------------------------------------------------------------- stores
 
@@ -26,7 +44,7 @@ __host__ __device__ inline uint16_t stored_bits(int row, int column) {
 }
 
 template <int COLUMNS, bool EXCHANGED>
-__global__ void store_tile(const __grid_constant__ TensorMap map_d, bf16 *d, int m, int n) {
+__global__ void store_tile(const __grid_constant__ TensorMap map_d, Output out) {
     using Store = TileStore<COLUMNS, EXCHANGED>;
     bf16 *staged = dynamic_smem<Shared<bf16, Store::ELEMENTS>>().at;
     float acc[COLUMNS / 2];
@@ -35,34 +53,43 @@ __global__ void store_tile(const __grid_constant__ TensorMap map_d, bf16 *d, int
             uint32_t(stored_bits(fragment_row(threadIdx.x, i), fragment_column(threadIdx.x, i)))
             << 16);
     Store::store(staged, false, 1, &map_d, acc, EXCHANGED ? TILE_COLUMN : TILE_ROW,
-                 EXCHANGED ? TILE_ROW : TILE_COLUMN, d, m, n);
+                 EXCHANGED ? TILE_ROW : TILE_COLUMN, out);
     if (threadIdx.x == 0)
         bulk_wait_read<0>();
 }
 
-// D ends 4 rows before the tile does and, where TMA does not store it, 5 columns.
-template <int COLUMNS, bool EXCHANGED, bool BY_TMA>
+// D ends 4 rows before the tile does and, where TMA does not store it, 5 columns. With a bias rows
+// are apart, and TMA clips columns, too.
+template <int COLUMNS, bool EXCHANGED, bool BY_TMA, bool BIASED>
 static void expect_stored() {
     using Store = TileStore<COLUMNS, EXCHANGED>;
     const int m = TILE_ROW + (EXCHANGED ? COLUMNS : 64) - 4;
-    const int n = TILE_COLUMN + (EXCHANGED ? 64 : COLUMNS) - (BY_TMA ? 0 : 5);
-    const DeviceArray<uint16_t> d(m * n, UNWRITTEN);
+    const int n = TILE_COLUMN + (EXCHANGED ? 64 : COLUMNS) - (BY_TMA && !BIASED ? 0 : 5);
+    const int pitch = BIASED ? n + 5 + 8 : n;
+    const DeviceArray<uint16_t> d(m * pitch, UNWRITTEN);
+    const Bias bias(n);
     TensorMap map_d{};
     if (BY_TMA)
         EXPECT(!make_tensor_map_2d(&map_d, d, m, n, Store::BOX_ROWS, Store::BOX_COLUMNS,
-                                   Store::SWIZZLE),
+                                   Store::SWIZZLE, l2_promotion<bf16>(), pitch),
                "no tensor map for %d columns", COLUMNS);
+    const Output out = {BY_TMA ? nullptr : (bf16 *)d, BIASED ? bias.get() : nullptr, m, n,
+                        size_t(pitch)};
     run(store_tile<COLUMNS, EXCHANGED>, {1, WARPGROUP_THREADS, 1, sizeof(bf16) * Store::ELEMENTS},
-        map_d, BY_TMA ? nullptr : d.device, m, n);
-    d.expect(std::to_string(COLUMNS) + " columns", tile_in<EXCHANGED>(m, n, stored_bits));
+        map_d, out);
+    d.expect(std::to_string(COLUMNS) + " columns",
+             tile_in<EXCHANGED>(m, n, pitch, [](int i, int j) {
+                 const uint16_t bits = stored_bits(i, j);
+                 return BIASED ? Bias::added<EXCHANGED>(bf16_to_float(bits), i, j) : bits;
+             }));
 }
 
 // Widths of every kind: boxes under each swizzle or none, one or several at a time, as many each
 // time or fewer the last, and a last one of 8 columns.
-template <bool EXCHANGED, bool BY_TMA>
+template <bool EXCHANGED, bool BY_TMA, bool BIASED = false>
 static void widths_stored() {
     []<int... WIDTHS>(std::integer_sequence<int, WIDTHS...>) {
-        (expect_stored<WIDTHS, EXCHANGED, BY_TMA>(), ...);
+        (expect_stored<WIDTHS, EXCHANGED, BY_TMA, BIASED>(), ...);
     }
     (std::integer_sequence<int, 8, 16, 40, 64, 96, 128, 192, 200, 208, 256>());
 }
@@ -93,7 +120,7 @@ struct GatheredTile {
 
 // Each CTA of a cluster has a part of the sums; each adds a share of the rows.
 template <int WIDTH, bool EXCHANGED>
-__global__ void gather_sums(bf16 *d, int m, int n) {
+__global__ void gather_sums(Output out) {
     using Gathered = GatheredTile<WIDTH, EXCHANGED>;
     Gathered &smem = dynamic_smem<Gathered>();
     for (int block = 0; block < SUM_BLOCKS; ++block) {
@@ -104,23 +131,33 @@ __global__ void gather_sums(bf16 *d, int m, int n) {
         Gathered::Sums::write(smem.sums, acc, block * 64, 0);
     }
     cluster_sync(); // the sums of all CTAs are there
-    Gathered::Sums::add(d, m, n, smem.sums, PARTS, TILE_ROW, TILE_COLUMN, threadIdx.x,
+    Gathered::Sums::add(out, smem.sums, PARTS, TILE_ROW, TILE_COLUMN, threadIdx.x,
                         WARPGROUP_THREADS);
     cluster_sync_relaxed(); // no CTA leaves while another one may still read its sums
 }
 
-// D ends 5 rows before the tile does, and `cut` columns: rows of D of any length.
+// D ends 5 rows before the tile does, and `cut` columns: rows of D of any length, which are `gap`
+// more apart; a gap comes with a bias.
 template <int WIDTH, bool EXCHANGED>
-static void expect_gathered(int cut) {
+static void expect_gathered(int cut, int gap) {
     using Gathered = GatheredTile<WIDTH, EXCHANGED>;
     using T = typename Gathered::T;
     const int m = TILE_ROW + T::ROWS_D - 5, n = TILE_COLUMN + T::COLUMNS_D - cut;
-    const DeviceArray<uint16_t> d(m * n, UNWRITTEN);
-    run(gather_sums<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS, PARTS, sizeof(Gathered)}, d, m,
-        n);
-    d.expect(std::to_string(n) + " columns", tile_in<EXCHANGED>(m, n, [](int i, int j) {
-                 return bf16_from_float(sum_of_parts(i, j));
+    const DeviceArray<uint16_t> d(m * (n + gap), UNWRITTEN);
+    const Bias bias(n);
+    const Output out = {d, gap > 0 ? bias.get() : nullptr, m, n, size_t(n + gap)};
+    run(gather_sums<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS, PARTS, sizeof(Gathered)}, out);
+    d.expect(std::to_string(n) + " columns", tile_in<EXCHANGED>(m, n, n + gap, [=](int i, int j) {
+                 const float sum = sum_of_parts(i, j);
+                 return gap > 0 ? Bias::added<EXCHANGED>(sum, i, j) : bf16_from_float(sum);
              }));
+}
+
+template <bool EXCHANGED>
+static void biased_parts() {
+    for (int cut : {4, 5, 6})
+        for (int gap : {1, 4})
+            expect_gathered<24, EXCHANGED>(cut, gap);
 }
 
 static const std::vector<Case> TILE_CASES = {
@@ -131,8 +168,14 @@ static const std::vector<Case> TILE_CASES = {
     {"ClusterSums: each CTA of a cluster adds a share of the rows",
      [] {
          for (int cut : {4, 5, 6}) {
-             expect_gathered<24, false>(cut);
-             expect_gathered<24, true>(cut);
+             expect_gathered<24, false>(cut, 0);
+             expect_gathered<24, true>(cut, 0);
          }
      }},
+    {"TileStore by TMA: rows apart, and a bias", widths_stored<false, true, true>},
+    {"TileStore by TMA, exchanged: rows apart, and a bias", widths_stored<true, true, true>},
+    {"TileStore by threads: rows apart, and a bias", widths_stored<false, false, true>},
+    {"TileStore by threads, exchanged: rows apart, and a bias", widths_stored<true, false, true>},
+    {"ClusterSums: rows apart, and a bias", biased_parts<false>},
+    {"ClusterSums, exchanged: the same", biased_parts<true>},
 };
