@@ -89,8 +89,10 @@ rungs: $$(PROGRAMS)
 emulated: $$(EMULATED_PROGRAMS)
 #? make variants        build the experiments in bench/variants
 variants: $$(VARIANTS)
+#? make library         build the last rung as a library: build/library/libgemm_ladder.a and .so
+library: $$(LIBRARY)
 #? make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has
-#?                      adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM=
+#?                      adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM= CUDA_L2=
 rivals: $$(RIVALS)
 
 #? make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;
@@ -144,5 +146,5 @@ clean:
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 include $(dir $(firstword $(MAKEFILE_LIST)))make/request.mk
-include make/tools.mk bench/rules.mk make/rungs.mk make/emulator.mk plots/rules.mk exercises/rules.mk \
+include make/tools.mk bench/rules.mk library/rules.mk make/rungs.mk make/emulator.mk plots/rules.mk exercises/rules.mk \
     make/tests.mk make/links.mk

@@ -54,6 +54,7 @@ PROGRAMS = {
     ("tests/gpu", ".c"): {"": "nvcc gpu"},
     ("tests/device", ".cpp"): {"": "check"},
     ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
+    ("tests/library", ".cpp"): {"-emulated": "", "-gpu": "nvcc gpu"},
     ("emulator/tests", ".cpp"): {"": "check"},
 }
 # Neither another policy or card, nor what make exports, may reach the programs. Tests of the host
@@ -62,6 +63,7 @@ PROGRAMS = {
 for name in [*os.environ]:
     if re.match(r"EMULATOR_|MAKE|MFLAGS$|(N|V|ARGS|EMULATE|TRACK|SIZES|PROTOCOL)$", name):
         del os.environ[name]
+os.environ["GEMM_LADDER_TUNED"] = ""  # no test writes to the user's file
 os.environ.update(LC_ALL="C", ASAN_OPTIONS="protect_shadow_gap=0:exitcode=99")
 os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
 

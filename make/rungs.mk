@@ -11,7 +11,7 @@ ifneq ($(filter-out help list diff diffstat new compare notes clean,$(or $(first
       cannot be written: name a directory that can be, with BUILD=))
   HEAD := $(if $(wildcard .git),$(shell git rev-parse --verify --short HEAD 2>/dev/null))
   DIRTY := $(if $(HEAD),$(shell git status --porcelain -- steps common emulator bench/variants bench/energy \
-      bench/rivals bench/rules.mk Makefile make 2>/dev/null))
+      bench/rivals bench/rules.mk library examples Makefile make 2>/dev/null))
   COMMIT := $(or $(HEAD),unknown)$(if $(DIRTY),+dirty)
   $(call plain,COMMIT)
   $(keep_emulator_flags)
@@ -34,11 +34,16 @@ LT_NAMES := $(BUILD)/harness/lt_names.o
 $(LT_NAMES): $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $(@:.o=.c),echo '#include <cublasLt.h>' | $(CC) $(INCLUDE) -E - | make/lt_names.sh >$(@:.o=.c) && \
 	    $(CC) $(CFLAGS) -c $(@:.o=.c) -o $@)
-$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
+# The quick tuner, which the library has as well.
+TUNE := $(BUILD)/harness/tune.o
+TUNE_ASAN := $(BUILD)/harness-asan/tune.o
+$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS) $(LT_NAMES) $(TUNE)
 $(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
 $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(SANITIZE) $(INCLUDE) $(DEPS))
+$(TUNE) $(TUNE_ASAN): common/tune.c $(BUILD)/flags
+	$(call cc,$(if $(findstring asan,$@),$(SANITIZE)) -Icommon $(DEPS))
 # sm_86 and sm_89 run the SASS of sm_80.
 $(CU_OBJECTS): $(BUILD)/%.cu.o: common/%.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(call sass_for,80) $(TMA) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@)

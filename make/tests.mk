@@ -12,7 +12,9 @@ STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BU
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
-$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(LT_NAMES)
+$(BUILD)/tests/unit/test_tune: $(TUNE_ASAN)
+$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(TUNE_ASAN) $(CU_OBJECTS) \
+    $(LT_NAMES)
 $(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
 $(GPU): $(BUILD)/%: %.c $(HARNESS)
 # v11.o has the main(), which calls the step_main() of the test.
@@ -24,6 +26,15 @@ $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	$(call run,c++ -fsanitize $<,$(CXX) -std=c++20 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@)
+
+# The library's, linked to it; on the emulator its family of tiles is shorter.
+LIBRARY_TEST := $(BUILD)/tests/library/test_linear
+LIBRARY_EMULATED := $(LIBRARY_TEST)-emulated
+$(LIBRARY_TEST)-gpu: tests/library/test_linear.cpp $(BUILD)/library/libgemm_ladder.a $(BUILD)/flags
+	$(call run,c++ $<,$(CXX) -std=c++20 -O3 -g $(WARN) $(INCLUDE) $(DEPS) $< $(filter %.a,$^) -o $@ $(LIBRARY_LIBS))
+$(LIBRARY_EMULATED).o: tests/library/test_linear.cpp
+$(BUILD)/library/linear-emulated.o: library/gemm_ladder.cu
+$(LIBRARY_EMULATED): $(LIBRARY_EMULATED).o $(BUILD)/library/linear-emulated.o $$(POLICY)
 
 # What planted/plant.py writes: hundreds of copies of rungs, whose reports need only line numbers.
 PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))

@@ -54,22 +54,21 @@ struct Schedule {
 };
 
 // Copies the rows of A and then those of B, k columns each, to rows of `pitch` columns; zeros
-// follow. Theirs are `pitch_a` and `pitch_b` apart.
+// follow. `from`: how far theirs are apart.
 __global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
-    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch,
-             size_t pitch_a, size_t pitch_b) {
+    pad_rows(bf16 *to, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch, Pitches from) {
     launch_dependents();
     wait_for_launch_before(); // it may still read what this launch overwrites, or write A or B
     const int lane = threadIdx.x % WARP_THREADS;
     const int row = blockIdx.x * PAD_WARPS + warp_index();
-    const bf16 *from = row < m ? a + row * pitch_a : b + (row - m) * pitch_b;
+    const bf16 *of_row = row < m ? a + row * from.a : b + (row - m) * from.b;
     for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
          i += gridDim.y * PAD_COLUMNS) {
         bf16 values[PAD_LOADS]; // all loads are in flight before the first store
         for (int j = 0; j < PAD_LOADS; ++j)
-            values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
+            values[j] = i + j * WARP_THREADS < k ? of_row[i + j * WARP_THREADS] : bf16(0);
         for (int j = 0; j < PAD_LOADS && i + j * WARP_THREADS < pitch; ++j)
-            padded[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
+            to[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
     }
 }
 
@@ -180,18 +179,8 @@ static tile_plan choose(const problem *p) { return cheapest_plan(FAMILY, p, tile
 static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
 static int kernel_of(const problem *p) { return choose(p).kernel; }
 
-static int prepare(const problem *p, void **state) {
-    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
-    if (made == nullptr)
-        return 1;
-    problem padded = *p; // the product with rows that TMA takes
-    padded.k = tile_pitch(p->k);
-    if (padded.k > p->k) {
-        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
-            return 1;
-        padded.a = made->padded;
-        padded.b = made->padded + size_t(p->m) * padded.k;
-    }
+// What this rung decides. `ragged`: some rows of A or B begin within a line of the L2.
+static void decide(TileLaunch *made, bool ragged) {
     // CTAs of an early launch start where others end, scattered over the chip. Without multicast,
     // neighbours in the order then read the same lines of the L2 apart, which costs a long product
     // more than it gains at its start.
@@ -199,23 +188,42 @@ static int prepare(const problem *p, void **state) {
         made->cluster == 1 && (made->plan.cost > LONG_PRODUCT || (!made->fits_l2 && made->idles));
     // DRAM is read 256 bytes at a time also where an operand is read once.
     made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
-    if (padded.k % TILE_K > 0) { // a row of a k-tile is parts of two lines of the L2
+    if (ragged) { // a row of a k-tile is parts of two lines of the L2
         // The next k-tile reads one of them again, so that no line may be evicted first.
         made->hints = false;
         // Where the L2 holds A and B, fetching both lines again only costs it time.
         const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;
         made->promotes &= !made->fits_l2 && !apart;
     }
+}
+
+static int prepare(const problem *p, void **state) {
+    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
+    if (made == nullptr)
+        return 1;
+    problem padded = *p; // the product with rows that TMA takes
+    padded.k = tile_pitch(p->k);
+    decide(made, padded.k % TILE_K > 0);
+    if (padded.k > p->k) {
+        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
+            return 1;
+        padded.a = made->padded;
+        padded.b = made->padded + size_t(p->m) * padded.k;
+    }
     return make_launch(made, &padded);
+}
+
+// Starts pad_rows for the first m rows of A and n of B.
+static int pad(const problem *p, bf16 *padded, int m, int n, int pitch, const Pitches &from) {
+    const int split = ceil_div(p->k, PAD_COLUMNS);
+    const dim3 pads(ceil_div(m + n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
+    return launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
+                        p->stream, padded, p->a, p->b, m, n, p->k, pitch, from);
 }
 
 static int launch(const problem *p, void *state) {
     const TileLaunch *made = static_cast<const TileLaunch *>(state);
-    const int split = ceil_div(p->k, PAD_COLUMNS);
-    const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
-    if (made->padded && launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS),
-                                     dim3(1), 0, p->stream, made->padded, p->a, p->b, p->m, p->n,
-                                     p->k, tile_pitch(p->k), p->k, p->k))
+    if (made->padded && pad(p, made->padded, p->m, p->n, tile_pitch(p->k), dense_rows(p)))
         return 1;
     problem padded = *p;
     // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.

@@ -18,6 +18,8 @@ struct Work {
     grouped_order order; // of tiles, or of clusters' blocks of them
     bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
     bool again_b;        // ... or the other operand's
+    // No launch that may still run when this one starts writes B.
+    bool constant_b = false;
 };
 
 // The work of a plan, in groups of `group` rows of tiles. `hints`: what the next wave doesn't read
@@ -149,9 +151,12 @@ inline int make_launch(TileLaunch *made, const problem *p, const Pitches &pitche
                           made->promotes ? PROMOTED_256B : l2_promotion<bf16>());
 }
 
-// The same of a rung's product, whose rows lie one after the other.
+// Of a rung's product the rows lie one after the other.
+inline Pitches dense_rows(const problem *p) { return {size_t(p->k), size_t(p->k), size_t(p->n)}; }
+
+// The same of a rung's product.
 inline int make_launch(TileLaunch *made, const problem *p) {
-    return make_launch(made, p, {size_t(p->k), size_t(p->k), size_t(p->n)}, nullptr);
+    return make_launch(made, p, dense_rows(p), nullptr);
 }
 
 // A rung's `launch`.

@@ -1,0 +1,201 @@
+// The last rung's kernels, and what it decides for a shape, kept. gemm_ladder.h says what each
+// function does.
+#include "gemm_ladder.h"
+// All of the rung but its program: an inline main that nothing calls leaves no trace, so that the
+// harness is not needed.
+#define main inline unused_main
+#include "../steps/s08_choice.cu"
+#undef main
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+constexpr size_t LONGEST_STRIDE = size_t(1) << 32; // TMA's is 2^40 bytes; no product overflows
+
+// A call: X is the product's A, and W is B.
+struct Call {
+    problem p;
+    Pitches strides;
+    const bf16 *bias;
+    bf16 *workspace;
+    size_t bytes;
+    bool constant_w;
+};
+
+static Call call_of(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,
+                    long ldx, long ldw, long ldd, void *workspace, size_t bytes,
+                    cudaStream_t stream, bool constant_w) {
+    return {{.a = x, .b = w, .d = d, .m = m, .n = n, .k = k, .early = true, .stream = stream},
+            {size_t(ldx), size_t(ldw), size_t(ldd)}, // a negative one becomes too large
+            static_cast<const bf16 *>(bias),
+            static_cast<bf16 *>(workspace),
+            bytes,
+            constant_w};
+}
+
+// TMA takes rows that are multiples of 16 bytes apart. Others are copied, to whole k-tiles.
+static int copied_x(const Call &call) { return call.strides.a % 8 > 0 ? call.p.m : 0; } // rows
+static int copied_w(const Call &call) { return call.strides.b % 8 > 0 ? call.p.n : 0; }
+static int row_copied(const Call &call) { return tile_pieces(call.p.k, TILE_K) * TILE_K; }
+static size_t elements_copied(const Call &call) {
+    return (size_t(copied_x(call)) + copied_w(call)) * row_copied(call);
+}
+
+static int status_of_shape(const Call &call) {
+    const problem &p = call.p;
+    const auto is_row = [](size_t stride, int row) {
+        return stride >= size_t(row) && stride <= LONGEST_STRIDE;
+    };
+    for (const int size : {p.m, p.n, p.k})
+        if (size < 1 || size > LARGEST_DIMENSION || (long long)p.m * p.n > LARGEST_OUTPUT)
+            return GL_BAD_SHAPE;
+    const bool are_rows =
+        is_row(call.strides.a, p.k) && is_row(call.strides.b, p.k) && is_row(call.strides.d, p.n);
+    return are_rows ? GL_OK : GL_BAD_STRIDE;
+}
+
+static int status_of_memory(const Call &call) {
+    const auto is_memory = [](const void *address) {
+        return address != nullptr && uintptr_t(address) % 16 == 0;
+    };
+    const bool workspace = call.workspace == nullptr || is_memory(call.workspace);
+    if (!is_memory(call.p.d) || !is_memory(call.p.a) || !is_memory(call.p.b) || !workspace ||
+        uintptr_t(call.bias) % sizeof(bf16) > 0)
+        return GL_BAD_POINTER;
+    const size_t room = call.workspace == nullptr ? 0 : call.bytes / sizeof(bf16);
+    return room < elements_copied(call) ? GL_SMALL_WORKSPACE : GL_OK;
+}
+
+// What is known of a device and of shapes; the guard is for both.
+static std::shared_mutex guard;
+static std::map<int, tile_gpu> gpus;
+using Key = std::array<size_t, 7>;
+static std::map<Key, TileLaunch> planned;
+
+static Key key_of(int device, const Call &call) {
+    const problem &p = call.p;
+    return {size_t(device), size_t(p.m),    size_t(p.n),   size_t(p.k),
+            call.strides.a, call.strides.b, call.strides.d};
+}
+
+// Stores the best plans for a call, of the kernel that is named, if one is, and their number in
+// *found. The device is the current one. The caller has the guard.
+static int plans_of(const Call &call, int device, int kernel, tile_plan *plans, int wanted,
+                    int *found) {
+    int major = 0, minor = 0;
+    tile_gpu &gpu = gpus[device];
+    if (gpu.l2_bytes == 0 &&
+        (device_attribute(&major, cudaDevAttrComputeCapabilityMajor, "asking what can run on") ||
+         device_attribute(&minor, cudaDevAttrComputeCapabilityMinor, "asking what can run on") ||
+         major != 9 || minor != 0))
+        return GL_BAD_DEVICE;
+    problem p = call.p; // as the model knows it: operands are copied if k is no multiple of 8
+    p.k = elements_copied(call) > 0 ? p.k + (p.k % 8 == 0) : tile_pieces(p.k, 8) * 8;
+    p.kernel = kernel;
+    *found = choose(plans, wanted, &p, &gpu);
+    return *found > 0 ? GL_OK : GL_CUDA_ERROR;
+}
+
+// Stores in *launch that of a plan, but for what depends on pointers.
+static int decide_launch(const Call &call, const tile_plan &plan, TileLaunch *launch) {
+    void *state = nullptr;
+    TileLaunch *made = plan_launch(&state, FAMILY, plan, &call.p);
+    if (made != nullptr) {
+        const size_t x = copied_x(call) > 0 ? 0 : call.strides.a; // copies are whole k-tiles
+        const size_t w = copied_w(call) > 0 ? 0 : call.strides.b;
+        decide(made, (x | w) % TILE_K > 0);
+        *launch = *made;
+    }
+    release_launch(state);
+    return made != nullptr ? GL_OK : GL_CUDA_ERROR;
+}
+
+// Stores in *launch what is decided for the call's shape, at its first call after deciding it.
+static int find_launch(int device, const Call &call, TileLaunch *launch) {
+    const Key key = key_of(device, call);
+    {
+        const std::shared_lock lock(guard);
+        const auto known = planned.find(key);
+        if (known != planned.end()) {
+            *launch = known->second;
+            return GL_OK;
+        }
+    }
+    const std::unique_lock lock(guard);
+    tile_plan plan;
+    int found = 0, status = plans_of(call, device, 0, &plan, 1, &found);
+    if (status == GL_OK)
+        status = decide_launch(call, plan, launch);
+    if (status == GL_OK)
+        planned.emplace(key, *launch); // unless another thread was first
+    return status;
+}
+
+static int start(const Call &call, TileLaunch launch) {
+    problem p = call.p;
+    Pitches strides = call.strides;
+    const int rows_x = copied_x(call), rows_w = copied_w(call), row = row_copied(call);
+    if (rows_x + rows_w > 0 && pad(&p, call.workspace, rows_x, rows_w, row, strides))
+        return GL_CUDA_ERROR;
+    if (rows_x > 0) {
+        p.a = call.workspace;
+        strides.a = row;
+    }
+    if (rows_w > 0) {
+        p.b = call.workspace + size_t(rows_x) * row;
+        strides.b = row;
+    }
+    if (make_launch(&launch, &p, strides, call.bias))
+        return GL_CUDA_ERROR;
+    launch.work.constant_b = call.constant_w && rows_w == 0;
+    return start_launch(&p, &launch) ? GL_CUDA_ERROR : GL_OK;
+}
+
+static int linear(const Call &call) {
+    int device = 0;
+    TileLaunch launch;
+    int status = status_of_shape(call);
+    if (status == GL_OK)
+        status = status_of_memory(call);
+    if (status == GL_OK)
+        status = cudaGetDevice(&device) == cudaSuccess ? find_launch(device, call, &launch)
+                                                       : GL_BAD_DEVICE;
+    return status == GL_OK ? start(call, launch) : status;
+}
+
+int gl_linear_bf16(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,
+                   long ldx, long ldw, long ldd, void *workspace, size_t bytes,
+                   cudaStream_t stream) {
+    return linear(call_of(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream, false));
+}
+
+int gl_linear_bf16_constant_w(void *d, const void *x, const void *w, const void *bias, int m, int n,
+                              int k, long ldx, long ldw, long ldd, void *workspace, size_t bytes,
+                              cudaStream_t stream) {
+    return linear(call_of(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream, true));
+}
+
+size_t gl_linear_workspace(int m, int n, int k) {
+    const Call dense = call_of(0, 0, 0, 0, m, n, k, k, k, n, 0, 0, 0, false);
+    return status_of_shape(dense) == GL_OK ? elements_copied(dense) * sizeof(bf16) : 0;
+}
+
+const char *gl_status_text(int status) {
+    static const char *const TEXTS[] = {
+        "no error",
+        "m, n and k must be 1 to 2^30, and m n at most 2^38",
+        "ldx and ldw must be at least k, and ldd at least n; all at most 2^32",
+        "d, x and w must not be NULL; they and the workspace must be 16-byte aligned, and the bias "
+        "2-byte aligned",
+        "the workspace is too small: gl_linear_workspace() gives its bytes",
+        "the current device is no GPU of compute capability 9.0",
+        "a CUDA call failed: a line on stderr says which",
+    };
+    return status >= 0 && status < int(std::size(TEXTS)) ? TEXTS[status] : "no such status";
+}
+
+#ifdef __CUDACC__ // the emulator has no graphs
+#include "tuning.cuh"
+#endif

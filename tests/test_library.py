@@ -1,0 +1,50 @@
+"""What the library shows to a program that links it; tests/library says what it computes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tools import BUILD, ROOT
+
+HEADER = ROOT / "library/gemm_ladder.h"
+DECLARED = set(re.findall(r"\b(gl_\w+)\(int|\b(gl_\w+)\(void", HEADER.read_text()))
+DECLARED = {name for pair in DECLARED for name in pair if name}
+
+
+def said(*command) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.nvcc
+@pytest.mark.needs("library/libgemm_ladder.so", "library/libgemm_ladder.a")
+def test_exports_what_the_header_declares():
+    """And nothing else, so that it cannot clash with a program's names or with another cudart."""
+    for options, file in (("-gD", "libgemm_ladder.so"), ("-g", "libgemm_ladder.a")):
+        listed = said("nm", options, "--defined-only", BUILD / "library" / file)
+        assert set(re.findall(r"^[0-9a-f]+ [A-Za-z] (\w+)", listed, re.MULTILINE)) == DECLARED
+
+
+@pytest.mark.nvcc
+@pytest.mark.needs("library/libgemm_ladder.so")
+def test_needs_no_cuda_library():
+    needed = said("readelf", "-d", BUILD / "library/libgemm_ladder.so")
+    assert "NEEDED" in needed and "libcuda" not in needed
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("language", [["gcc", "-std=c11"], ["g++", "-x", "c++", "-std=c++11"]])
+def test_header_is_both_languages(language):
+    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    said(*language, *warnings, "-isystem", ROOT / "emulator/include/toolkit", HEADER)
+
+
+@pytest.mark.needs("tests/library/test_linear-emulated")
+def test_refuses_another_device():
+    program = BUILD / "tests/library/test_linear-emulated"
+    environment = {**os.environ, "EMULATOR_CAPABILITY": "8.6"}
+    ended = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0 and "ok - status: no GPU of compute capability 9.0" in ended.stdout
