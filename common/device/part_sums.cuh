@@ -42,7 +42,6 @@ constexpr int ADD_THREADS = 128;
 // Adds the sums of all parts, in their order, and the bias, and writes them to D.
 static __global__ void __launch_bounds__(ADD_THREADS)
     add_parts(const float *sums, int parts, const __grid_constant__ Output out) {
-    constexpr int IN_FLIGHT = 8; // reads of a thread
     launch_dependents();
     wait_for_launch_before(); // the sums are there
     const int pitch = sums_pitch(out.n);
@@ -51,7 +50,7 @@ static __global__ void __launch_bounds__(ADD_THREADS)
     if (i >= count)
         return;
     float4 sum = make_float4(0, 0, 0, 0);
-#pragma unroll IN_FLIGHT
+#pragma unroll 8 // reads in flight
     for (int part = 0; part < parts; ++part) {
         const float4 more = *reinterpret_cast<const float4 *>(&sums[part * count + i]);
         sum = make_float4(sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w);
