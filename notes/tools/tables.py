@@ -433,8 +433,9 @@ def cuda_l2(library):
         for who in ("cublas", "cublaslt"):
             cells = (cell(those.get(at), one, f"ratio_to_{who}", "±") for at in runs)
             columns.append([f"{one}, of {CONTENDERS[who].title}", *cells])
-    said = next(run.first(name)["idea"] for run in runs.values() if name in run.rows)
-    words = f"{plain(said)}. {CUBLASLT} is {best_of_cublaslt(runs)}."
+    ideas = (run.first(name)["idea"] for run in runs.values() if name in run.rows)
+    theirs = re.search(r"commit \w+|$", next(ideas, ""))[0]
+    words = f"CUDA-L2: {theirs}. {CUBLASLT} is {best_of_cublaslt(runs)}."
     return [*markdown(columns, 3), "", caption(runs, words)]
 
 
