@@ -212,7 +212,11 @@ def test_cuda_l2(tmp_path):
                 (("a06", 2), ("s08", 4), (tables.CUDA_L2, 1)) if ended is not None else ()
             ):
                 timed = {"step": at, "cublas": {"seconds": [speed * 1e-3]}, "cublaslt": at}
-                more = ended if speed == 1 and ended else {"timed": timed, "idea": "theirs"}
+                more = (
+                    ended
+                    if speed == 1 and ended
+                    else {"timed": timed, "idea": "a kernel, commit abc, more"}
+                )
                 row = made_runs.row(name, shape=(size,) * 3, **more)
                 row["context"]["problem"]["inputs"] = inputs
                 results.append(tmp_path / results.HOME / f"{file}.jsonl", row)
@@ -221,7 +225,7 @@ def test_cuda_l2(tmp_path):
     assert [row[2] for row in cells] == ["right", *(said for *_, said in RESULTS.values())]
     assert cells[0][-2:] == ["s08, of cuBLAS", "s08, of cuBLASLt's best"]
     assert cells[1][4::2] == ["1.000 ±.001", "2.000 ±.001", "4.000 ±.001"]
-    assert cells[3][3:6] == ["–"] * 3 and "theirs" in rows[-1]
+    assert cells[3][3:6] == ["–"] * 3 and " commit abc. " in rows[-1]
 
 
 @pytest.mark.parametrize("note", BROKEN)

@@ -146,15 +146,9 @@ struct Rival {
     }
 };
 
-#define WORDS(X) #X
-#define VERSION(MAJOR, MINOR, PATCH) WORDS(MAJOR) "." WORDS(MINOR) "." WORDS(PATCH)
-
 int main(int argc, char **argv) {
-    step rival =
-        hopper_rival<Rival>("a-cuda-l2",
-                            "CUDA-L2's kernel for this shape, commit " PEER_COMMIT
-                            ", CUTLASS " VERSION(CUTLASS_MAJOR, CUTLASS_MINOR, CUTLASS_PATCH),
-                            64, 512, 512);
+    step rival = hopper_rival<Rival>(
+        "a-cuda-l2", "CUDA-L2's kernel for this shape, commit " PEER_COMMIT, 64, 512, 512);
     rival.computes = GEMM_FP16;
     return step_main(&rival, argc, argv);
 }

@@ -47,7 +47,10 @@ class Library:
 
     def __init__(self, folder=results.RESULTS):
         self.folder, self.used = Path(folder), {}
-        self.runs = results.load_all(ORDER, self.folder)
+        runs = results.load_all(ORDER, self.folder)
+        # They answer cuda_l2() alone, so that no other table shows their s08 or a06.
+        self.apart = [run for run in runs if run.path.name.startswith("cuda-l2")]
+        self.runs = [run for run in runs if run not in self.apart]
         self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
 
     def choose(
@@ -378,13 +381,10 @@ def registers(library, *names):
     return markdown([["program", *map(called, names)], *columns, codes], 1)
 
 
-CUDA_L2 = "a-cuda-l2"  # has a table of its own
-
-
 def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
     at, table, said = (CUBE, (4096,) * 3), [], []
-    how = {"kind": lambda run: any(map(is_rival, run.names)) and CUDA_L2 not in run.names}
+    how = {"kind": lambda run: any(map(is_rival, run.names))}
     tracks = [library.find((), at, track=track, **how) for track in "va"]
     gpus = {**gpus_of(tracks[0]), **gpus_of(tracks[1])}
     for runs in tracks:
@@ -402,10 +402,13 @@ def rivals(library):
     return [*markdown(table), "", " ".join(said)]
 
 
+CUDA_L2 = "a-cuda-l2"
+
+
 def of_file(library, name, track):
-    """{(shape, GPU): the run} of a track in the files of that name, of its first card."""
+    """{(shape, GPU): the run} of a track in CUDA-L2's files of that name, of its first card."""
     runs = {}
-    for run in library.runs:
+    for run in library.apart:
         if run.path.name.split(".")[0] == name and track in run.tracks:
             runs.setdefault((run.shape, slug(run.gpu)), run)
     return runs
@@ -433,8 +436,9 @@ def cuda_l2(library):
         for who in ("cublas", "cublaslt"):
             cells = (cell(those.get(at), one, f"ratio_to_{who}", "±") for at in runs)
             columns.append([f"{one}, of {CONTENDERS[who].title}", *cells])
-    said = next(run.first(name)["idea"] for run in runs.values() if name in run.rows)
-    words = f"{plain(said)}. {CUBLASLT} is {best_of_cublaslt(runs)}."
+    ideas = (run.first(name)["idea"] for run in runs.values() if name in run.rows)
+    theirs = re.search(r"commit \w+|$", next(ideas, ""))[0]
+    words = f"CUDA-L2: {theirs}. {CUBLASLT} is {best_of_cublaslt(runs)}."
     return [*markdown(columns, 3), "", caption(runs, words)]
 
 
