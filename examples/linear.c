@@ -271,20 +271,22 @@ static void few_rows(void) {
     CHECK(cudaFree(copy.workspace));
     printf(
         "\nrows x %d x %d in a row, %d weights in turn: GB/s of weights; a copy reads and writes "
-        "%.0f GB/s\n%-6s %10s %10s %10s %14s %16s\n",
+        "%.0f GB/s\n%-6s %10s %10s %10s %14s %16s %10s\n",
         SIDE, SIDE, WEIGHTS, copied, "rows", "library", "tuned", "constant w", "cublasLtMatmul",
-        "constant w/copy");
+        "constant w/copy", "tuning, ms");
     for (int rows = 1; rows <= 16; rows *= 4) {
         product p;
         make_product(&p, rows, SIDE, SIDE);
         void *const own = p.w;
         const double chosen = gigabytes / (1e-6 * gpu_us(by_library, &p, weights));
+        const double begin = seconds();
         check_gl(gl_linear_tune(rows, SIDE, SIDE, SIDE, SIDE, SIDE, p.stream));
+        const double tuning = 1e3 * (seconds() - begin);
         const double tuned = gigabytes / (1e-6 * gpu_us(by_library, &p, weights));
         const double constant = gigabytes / (1e-6 * gpu_us(by_library_constant, &p, weights));
         const double lt = gigabytes / (1e-6 * gpu_us(by_cublaslt, &p, weights));
-        printf("%-6d %10.0f %10.0f %10.0f %14.0f %16.3f\n", rows, chosen, tuned, constant, lt,
-               constant / copied);
+        printf("%-6d %10.0f %10.0f %10.0f %14.0f %16.3f %10.1f\n", rows, chosen, tuned, constant,
+               lt, constant / copied, tuning);
         p.w = own;
         free_product(&p);
     }

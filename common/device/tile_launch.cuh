@@ -28,8 +28,8 @@ inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hin
     const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     hints = hints && plan.tiles_m * plan.tiles_n > plan.workers;
-    // TMA stores whole tiles, to rows that are multiples of 16 bytes.
-    bf16 *const d = plan.parts > 1 || pitch % 8 > 0 ? static_cast<bf16 *>(p->d) : nullptr;
+    // TMA stores whole tiles, in chunks of 16 bytes.
+    bf16 *const d = plan.parts > 1 || !tma_stores(p, pitch) ? static_cast<bf16 *>(p->d) : nullptr;
     return {.out = {d, bias, p->m, p->n, pitch},
             .k_tiles = ceil_div(p->k, TILE_K),
             .parts = divisor_of(plan.parts),

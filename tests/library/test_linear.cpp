@@ -159,7 +159,7 @@ static const std::vector<Product> SHAPES = {
     {65, 129, 72, 1, 0, 0},       // X is copied, although k is a multiple of 8
     {65, 129, 64, 0, 3, 1, true}, // W
     {65, 129, 64, 5, 3, 7, true}, // both
-    {70, 131, 67, 5, 0, 5},       // W; TMA takes the rows of X, and stores those of D
+    {70, 131, 67, 5, 0, 5, true}, // W; TMA takes the rows of X, and stores those of D
     {70, 131, 67, 0, 5, 0, true}, // X
     {130, 264, 136, 0, 0, 0, true},
     {8, 64, 2056, 0, 0, 0, true}, // in parts
