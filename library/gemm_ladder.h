@@ -40,10 +40,11 @@ size_t gl_linear_workspace(int m, int n, int k);
  * left as they are. d must not overlap what is read.
  *
  * It enqueues one kernel on `stream`, two if an operand must be copied, and returns. It never waits
- * and allocates no device memory, and host memory only at the first call of a shape (m, n, k and
- * the strides) on a device; that takes about 0.2 ms longer. It may be captured in a CUDA graph.
- * Kernels begin early, by programmatic dependent launch, and wait for earlier work before they read
- * or write. The workspace must not be in use by another stream meanwhile. Returns a status. */
+ * and allocates no device memory. The first call of a shape (m, n, k and the strides) on a device
+ * also chooses its kernel, and allocates host memory for that. Calls may be captured in a CUDA
+ * graph, the first one, too. Kernels begin early, by programmatic dependent launch, and wait for
+ * earlier work before they read or write. The workspace must not be in use on another stream
+ * meanwhile. Returns a status. */
 int gl_linear_bf16(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,
                    long ldx, long ldw, long ldd, void *workspace, size_t bytes,
                    cudaStream_t stream);
