@@ -50,7 +50,8 @@ truth    fp16_sums computes_nothing gated interrupted block_scales heuristics.cu
 amount   errors.*.bound errors.*.relative heuristics.winner.seconds
 amount   timed.*.seconds[] timed.*.share timed.*.ghz timed.*.watts timed.*.joules
 amount   timed.*.joules_error timed.*.before_seconds
-count    timed.*.kernel candidates
+count    timed.*.kernel candidates tune.candidates
+amount   tune.seconds tune.ready_seconds tune.first tune.fastest
 count    heuristics.asked heuristics.returned heuristics.enumerated heuristics.launched
 count    heuristics.checked heuristics.winner.number
 amount   counters.* cublas.counters.* emulator.counts.*

@@ -4,7 +4,7 @@
     build/steps/s08 --kernel all --explain >build/kernels.txt
     build/steps/s08 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
     python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
-    python3 -m bench.fit [--fit TIMES.xz] TIMES.xz
+    python3 -m bench.fit [--fit TIMES.xz]... TIMES.xz...
 
 Run the rung where there is a GPU: it says what each of its kernels is, and times all of them beside
 its choice; ROWS are the files that --json writes. --keep writes the median times of ROWS and what
@@ -48,18 +48,18 @@ GAIN = 0.999  # a search that leaves more of the loss than this share is the las
 
 
 class Point(ctypes.Structure):
-    """model.c's model_point: a tile_gpu, a tile_plan, a tile_kind, a shape, whether parts are wanted."""
+    """model.c's model_point: a tile_gpu, a tile_plan, a tile_kind, a shape, the form."""
 
     _fields_ = [("clusters", c_int * 9)]
     _fields_ += [(name, c_double) for name in ("hertz", "l2_bytes", "dram_bytes")]
-    _fields_ += [(name, c_int) for name in ("kernel", "parts", "tiles_m", "tiles_n", "waves")]
-    _fields_ += [("workers", c_int), ("cost", c_double)]
+    _fields_ += [("kernel", c_int), ("parts", c_int), ("apart", c_bool)]
+    _fields_ += [(name, c_int) for name in ("tiles_m", "tiles_n", "waves", "workers")]
+    _fields_ += [("cost", c_double)]
     _fields_ += [(name, c_int) for name in ("rows", "columns", "consumers")]
     _fields_ += [("by_columns", c_bool), ("ping_pong", c_bool)]
     _fields_ += [(name, c_int) for name in ("stages", "above", "beside")]
-    _fields_ += [("swapped", c_bool), ("gathers", c_bool)]
-    _fields_ += [(name, c_int) for name in ("box_rows", "box_columns", "m", "n", "k")]
-    _fields_ += [("in_parts", c_bool)]
+    _fields_ += [(name, c_bool) for name in ("swapped", "gathers", "parts_apart")]
+    _fields_ += [(name, c_int) for name in ("box_rows", "box_columns", "m", "n", "k", "form")]
 
 
 def constants():
@@ -75,27 +75,28 @@ def kernel_of(words):
     width = int(columns) // (2 if by_columns else 1)
     box = 64 if swapped else next((box for box in (64, 32, 16) if width % box == 0), width)
     numbers = (rows, columns, consumers, by_columns, how == "ping-pong", stages)
-    numbers += (above or 1, beside or 1, bool(swapped), bool(gathers), 0, box)
+    numbers += (above or 1, beside or 1, bool(swapped), bool(gathers), True, 0, box)
     return tuple(map(int, numbers))
 
 
 class Model:
-    """The header's model, for the kernels that a rung has listed on a GPU, which has two numbers for
-    each: whole tiles, and tiles in parts."""
+    """The header's model, for the kernels that a rung has listed on a GPU, which has a number for each
+    form of each."""
 
     def __init__(self, names, clusters):
         subprocess.run(["make", "-s", LIBRARY], cwd=ROOT, check=True)
         self.library = ctypes.CDLL(str(ROOT / LIBRARY))
         self.library.model_loss.restype = c_double
         self.kernels = [kernel_of(name) for name in names]
-        self.clusters = (0, *clusters)
+        self.forms, self.clusters = names.count(names[0]), (0, *clusters)
 
     def point(self, number, shape, gpu):
         """The plan of a kernel's number at a shape; None where tiles can't be in parts, or don't fit."""
         card = (self.clusters, 1, gpu["l2_bytes"], gpu["memory_bytes_per_second"] / HERTZ)
-        point = Point(*card, *[0] * 7, *self.kernels[number - 1], *shape, number % 2 == 0)
+        form = (number - 1) % self.forms
+        point = Point(*card, *[0] * 8, *self.kernels[number - 1], *shape, form)
         self.library.model_plan(ctypes.byref(point))
-        return point if point.workers and (point.parts > 1) == point.in_parts else None
+        return point if point.workers and (point.parts > 1) + point.apart == form else None
 
 
 class Shape(NamedTuple):
@@ -132,13 +133,19 @@ def keep(listed, paths, kept):
 
 
 class Times:
-    """What was measured, of a file that keep() wrote."""
+    """What was measured, of files that keep() wrote."""
 
-    def __init__(self, path):
-        with lzma.open(path, "rt") as file:
-            kernels, *rows = map(json.loads, file)
-        self.model, self.shapes = Model(kernels["kernels"], kernels["clusters"]), []
-        self.library = self.model.library
+    def __init__(self, *paths):
+        self.shapes = []
+        for path in paths:
+            with lzma.open(path, "rt") as file:
+                kernels, *rows = map(json.loads, file)
+            self.model = Model(kernels["kernels"], kernels["clusters"])
+            self.library = self.model.library
+            self.add(rows)
+
+    def add(self, rows):
+        """Adds what was measured with the latest model's kernels."""
         for row in rows:
             plans = [
                 (point, seconds * HERTZ)
@@ -204,17 +211,17 @@ def main(words=None):
     parser.add_argument("files", nargs="+", type=Path, metavar="TIMES.xz|ROWS")
     parser.add_argument("--kernels", type=Path, metavar="FILE")
     parser.add_argument("--keep", type=Path, metavar="TIMES.xz")
-    parser.add_argument("--fit", type=Path, metavar="TIMES.xz")
+    parser.add_argument("--fit", type=Path, action="append", metavar="TIMES.xz")
     options = parser.parse_args(words)
-    if bool(options.keep) != bool(options.kernels) or (not options.keep and len(options.files) > 1):
-        parser.error("--keep needs --kernels and rows; a judgement one file that --keep wrote")
+    if bool(options.keep) != bool(options.kernels):
+        parser.error("--keep needs --kernels, and rows")
     if options.keep:
         keep(options.kernels.read_text(), options.files, options.keep)
         return
-    judged, values = Times(options.files[0]), constants()
+    judged, values = Times(*options.files), constants()
     report(judged, values, "the header's constants")
     if options.fit:
-        times = Times(options.fit)
+        times = Times(*options.fit)
         values = fit(times, values)
         report(times, values, "fitted")
         report(judged, values, "fitted, and judged")

@@ -8,7 +8,7 @@ typedef struct model_point {
     tile_plan plan;
     tile_kind kind;
     int m, n, k;
-    bool in_parts; /* whether parts of tiles are wanted */
+    int form; /* the wanted one */
 } model_point;
 
 void model_plan(model_point *p);
@@ -18,7 +18,7 @@ double model_loss(const double *constants, int count, const model_point *points,
 /* How the rung launches the kernel. */
 void model_plan(model_point *p) {
     const problem shape = {.m = p->m, .n = p->n, .k = p->k};
-    p->plan = tile_plan_of(&p->kind, &shape, p->in_parts, p->gpu.clusters);
+    p->plan = tile_plan_of(&p->kind, &shape, p->form, p->gpu.clusters);
 }
 
 /* Of a kernel in the loss, by how much slower than the fastest of its shape it is. */

@@ -27,7 +27,8 @@ from bench import results, rungs, shapes
 from bench.results import ROOT
 from bench.run import CANNOT_RUN_HERE, STOP_SECONDS, UsageError, index, parser, run_as, stop
 
-# Nothing was tuned or fitted by it; seeds that differ from it modulo 4 share none of its shapes.
+# Of the families of shapes, in records, pages and bars. Nothing was tuned or fitted by it; seeds that
+# differ from it modulo 4 share none of its shapes.
 SEED = 28
 # Where each s rung shows what it adds to the one below: s01 at squares, s02 at the short k, s03 at
 # 512 cubed, s04 at few rows, s05 at the long k, s06 and s07 where rows are unaligned, s08 at all.
@@ -43,11 +44,15 @@ IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
 NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
-# The rivals that `make rivals` has built.
-RIVALS = sorted(path.name for path in (ROOT / "build/rivals/steps").glob("[vsatf]-*"))
-RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
-RIVALS = [name for name in RIVALS if name[0] != "f"]
+# The rivals that `make rivals` has built. CUDA-L2's has kernels for its own shapes alone.
+BUILT = sorted(path.name for path in (ROOT / "build/rivals/steps").glob("[vsatf]-*"))
+BUILT = [name for name in BUILT if "." not in name]
+RIVALS_OF_FP8 = [name for name in BUILT if name[0] == "f"]
+CUDA_L2 = [name for name in BUILT if name == "a-cuda-l2"]
+RIVALS = [name for name in BUILT if name not in (*RIVALS_OF_FP8, *CUDA_L2)]
+OF_CUDA_L2 = "512,2048,8192,64x8192x8192,512x512x8192,512x512x16384"
 LACKING = {"rivals": not RIVALS, "f-rivals": not RIVALS_OF_FP8}
+LACKING |= dict.fromkeys(("cuda-l2", "cuda-l2-exact"), not CUDA_L2)
 
 COMMANDS = {
     "burst": "bench.ladder --passes 5 --rounds 2",
@@ -98,8 +103,8 @@ short | short k, where the end of a tile counts most | burst --sizes 8192x8192x1
     --steps {between("v04", "v16")}
 sizes | squares and shapes of models | burst --passes 3
     --steps v16,v17,s08 --sizes 512,1024,2048,4096,8192,16384,models
-shapes | s08, and the best of its kernels, beside cuBLASLt's first and best at families of shapes | sweep
-    --steps s08 --kernel best:16
+shapes | s08, untimed and tuned, beside cuBLASLt's first and best at families of shapes | sweep
+    --steps s08 --kernel all --tune
     --sizes {",".join(f"{family}:{SEED}" for family in shapes.FAMILIES)},512,1024,2048,4096,8192
 s | each s rung and those below it, where each of them shows what it adds | burst --passes 2
     --steps v17,{between("s01", "s08")} --sizes {OF_S}
@@ -141,6 +146,10 @@ a-sustained | the Ampere track at the power limit | sustained --track a
 a-variants | variants of the Ampere track | burst --sizes {OF_A} --steps {tried("a")}
 t-sustained | the TMA track at the power limit | sustained --track t
 t-variants | variants of the TMA track | burst --sizes {OF_T} --steps {tried("t")}
+cuda-l2 | CUDA-L2's kernels at their shapes, beside a06 and s08 | burst --passes 3
+    --steps {",".join(["s08", "a06", *CUDA_L2])} --sizes {OF_CUDA_L2}
+cuda-l2-exact | the same on integers, of which every bit must be right | burst --passes 1
+    --steps {",".join(["a06", *CUDA_L2])} --sizes {OF_CUDA_L2} --inputs integers --heuristics 0
 counts | what the emulator counts of a launch of each rung; needs no GPU | counts
     --sizes 256x1536x512,512x512
 """

@@ -35,7 +35,8 @@ APART = ("a01", "t01")  # they compute something else than their track, and run 
 NAME = re.compile(r"[vsatf]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
 EARLY = "early"  # the rung itself, launched early, beside its usual launch
 FIRST = "cublaslt_first"  # what cuBLASLt takes without a search
-TUNED = "tuned"  # the fastest of a rung's kernels, which a search found
+TUNED = "tuned"  # the quick tuner's pick; in rows without `tune` what BEST is in the others
+BEST = "best"  # the fastest of a rung's kernels, which a longer search found
 
 
 def is_rival(name):
@@ -234,6 +235,17 @@ class Run:
     def seconds(self, name, who="step"):
         """All samples, pass by pass."""
         return [value for one in self.timed(name, who) for value in one["seconds"]]
+
+    def best(self, name):
+        """Who is the fastest of a rung's kernels, if a search has looked for it."""
+        row = self.first(name)
+        return TUNED if TUNED in row["timed"] and "tune" not in row else BEST
+
+    def lost(self, name):
+        """How much longer the fastest of the quick tuner's candidates takes than that of all kernels,
+        1.01 for 1 %, by the times of the search; None without both."""
+        tune = self.first(name).get("tune", {})
+        return tune["first"] / tune["fastest"] if "fastest" in tune else None
 
     def rate(self, name, who="step"):
         """In the measure's unit; None of who was not timed."""

@@ -3,18 +3,20 @@
 heuristics, and records a row for each.
 
     python3 -m bench.sweep --sizes aligned:1,few
-    python3 -m bench.sweep --sizes any:2:15,4096 --steps s08 --kernel best:16
+    python3 -m bench.sweep --sizes any:2:15,4096 --steps s08 --kernel all --tune
 
 A family of shapes (aligned, any, rows, odd, small) is drawn from the seed after it: 60 of them,
 unless a number follows (bench/shapes.py). One process of the rung's program measures all shapes in
 bursts, so CUDA and cuBLAS start once; after a failure another one goes on with the next shape. At
 each shape the rung is checked and every heuristic that cuBLASLt returns is timed, with --kernel also
-the rung's own kernels: the fastest of each runs beside the rung, its early launch and the others,
-round by round.
+the rung's own kernels, and with --tune the quick tuner picks one of the first eight: the fastest of
+each and the pick run beside the rung, its early launch and the others, round by round.
 
-At the end each family has four figures, geometric means: the rung's choice against cuBLASLt's first
-heuristic, since neither was timed before; the fastest of the rung's kernels against cuBLASLt's
-best; what the choice loses to that kernel (regret), and early launches against usual ones.
+At the end each family has these figures, geometric means: the rung's untimed choice against
+cuBLASLt's first heuristic; the quick tuner's pick (without --tune the fastest of the rung's kernels)
+against cuBLASLt's best, since both were found by timing; how much longer the choice and the pick take
+than the fastest of the rung's kernels (regret); early launches against usual ones; and what the
+tuner's candidates lose against all kernels, by the times of the search.
 
 Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses
 the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
@@ -31,21 +33,34 @@ from bench.run import UsageError
 
 # Of a rung at a shape: whose time over whose. Above 1 the second is faster.
 FIRST = results.FIRST, "step"  # neither was timed before
-BEST = "cublaslt", results.TUNED  # both were
-REGRET = "step", results.TUNED
+TIMED = "cublaslt", results.TUNED  # both were
+REGRET = "step", results.BEST
+TUNED_REGRET = results.TUNED, results.BEST
 BY_EARLY = "step", results.EARLY
 SHOWN = {
-    "of cuBLASLt's first": FIRST,
-    "tuned, of its best": BEST,
-    "regret": REGRET,
+    "untimed, of cuBLASLt's first": FIRST,
+    "timed, of its best": TIMED,
+    "untimed regret": REGRET,
+    "timed regret": TUNED_REGRET,
     "by early launch": BY_EARLY,
 }
 
 
+def ratio_of(run, name, pair):
+    """The pair's ratio in a run; None without both."""
+    both = [run.best(name) if who == results.BEST else who for who in pair]
+    return run.ratio(name, *both) if len({*both}) == 2 else None
+
+
 def compared(runs, name, pair):
     """{shape: ratio} of such runs that have both of the pair."""
-    ratios = {run.shape: run.ratio(name, *pair) for run in runs if name in run.measured}
+    ratios = {run.shape: ratio_of(run, name, pair) for run in runs if name in run.measured}
     return {shape: ratio.mid for shape, ratio in ratios.items() if ratio}
+
+
+def lost(runs, name):
+    """What the quick tuner's candidates lose against all kernels in each of such runs that tell."""
+    return [of for run in runs if name in run.measured and (of := run.lost(name))]
 
 
 class Shapes(run.Process):
@@ -89,8 +104,9 @@ class Sweep(ladder.Ladders):
 
     def command_of(self, entry):
         """With the rung's own kernels to be timed, if they are."""
-        kernel = self.options.kernel
-        return super().command_of(entry) + (["--kernel", kernel] if kernel else [])
+        kernel, tune = self.options.kernel, self.options.tune
+        more = [*(["--kernel", kernel] if kernel else ()), *["--tune"] * tune]
+        return super().command_of(entry) + more
 
     def show(self, points):
         """What each family comes to."""
@@ -98,8 +114,9 @@ class Sweep(ladder.Ladders):
         for word in self.options.sizes.split(","):
             places = {*shapes.of_word(word, name[0])}
             family = [run for run in points if run.shape in places and run.measured]
-            found = {words: compared(family, name, pair) for words, pair in SHOWN.items()}
-            texts = [f"{words} {summary(of.values())}" for words, of in found.items() if of]
+            found = {of: compared(family, name, pair).values() for of, pair in SHOWN.items()}
+            found["candidates over all kernels"] = lost(family, name)
+            texts = [f"{words} {summary(of)}" for words, of in found.items() if of]
             if family:
                 print("; ".join([f"{word:12} {len(family)} shapes", *texts]))
 
@@ -115,6 +132,8 @@ def sweep_main(arguments):
     parser.set_defaults(passes=1, track="s")
     what = "time these of the rung's kernels too: best:16, its first choices, or all"
     parser.add_argument("--kernel", metavar="WORD", help=what)
+    what = "time the quick tuner's pick too; with --kernel all beside the fastest of all kernels"
+    parser.add_argument("--tune", action="store_true", help=what)
     options = parser.parse_args(arguments)
     if options.sizes is None:
         raise UsageError("name the shapes: --sizes aligned:1,any:1")

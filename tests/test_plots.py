@@ -319,7 +319,7 @@ def steady(names=V, **how):
 
 def swept(*families):
     """Three shapes of each."""
-    return made_runs.loaded([row for word in families for row in made_runs.swept(f"{word}:1:3")])
+    return made_runs.loaded([row for word in families for row in made_runs.swept(word)])
 
 
 def counts_of(names, gigabytes, **how):

@@ -53,7 +53,7 @@ def test_names():
 def test_programs(tmp_path):
     """All programs that are named can be built: rungs, variants that have a patch, and rivals. The bars are of
     the families that are swept."""
-    for name in {*rungs.find(), *record.PATCHES, *record.RIVALS, *record.RIVALS_OF_FP8}:
+    for name in {*rungs.find(), *record.PATCHES, *record.BUILT}:
         for kind in ("steps", "emulated"):
             fake(tmp_path / ("variants" if "-" in name else "") / kind / name)
     mains = {"bench.ladder": ladder_main, "bench.sweep": sweep_main}

@@ -22,7 +22,7 @@ ARROWS = {
     "emulator/src/*": r"formats/|emulator/|[a-z_]+\.h$",
     "common/trace/**/*": r"step\.h|device/|emulator/|harness/trace/|trace/",
     "common/harness/*": rf"step\.h|{C_API}|formats/|harness/(?!gpu/|emulated/)|trace/",
-    "common/harness/**/*": rf"step\.h|{C_API}|formats/|harness/|trace/",
+    "common/harness/**/*": rf"(step|tune)\.h|{C_API}|formats/|harness/|trace/",
     "bench/**/*.py": "bench",
     "notes/**/*.py": "notes|bench|planted",
     "plots/**/*.py": "plots|bench|notes",

@@ -84,8 +84,23 @@ def test_sweep(tmp_path, told, processes, failed, refused):
     assert {at: one.refused["s08"] for at, one in points.items() if one.refused} == refused
     assert made.calls().count("runs") == processes
     assert {len(one.seconds("s08")) for one in points.values() if one.measured} == {3}
-    of_first, of_best = "of cuBLASLt's first 2.000 (2.000 to 2.000)", "tuned, of its best 1.562 ("
-    holds(said, of_first, of_best, "regret 1.250 (", "by early launch 1.500 (")
+    of_first, of_best = "of cuBLASLt's first 2.000 (2.000 to 2.000)", "timed, of its best 1.562 ("
+    holds(said, of_first, of_best, "untimed regret 1.250 (", "by early launch 1.500 (")
+    assert "timed regret" not in said.replace("untimed regret", "")
+
+
+def test_tuned(tmp_path):
+    """With a longer search beside the quick tuner, what the pick and the tuner's candidates lose is said."""
+    tune = {"candidates": 8, "seconds": 0.01, "first": 1.02, "fastest": 1}
+    speeds = {"cublaslt": 0.8, "cublaslt_first": 0.5, "tuned": 1.25, "best": 1.5}
+    made = house(tmp_path, speeds=speeds, row={"tune": tune})
+    holds(
+        made.run(),
+        "timed, of its best 1.562 (",
+        "; untimed regret 1.500 (",
+        "; timed regret 1.200 (",
+    )
+    holds(made.run(), "candidates over all kernels 1.020 (1.020 to 1.020)")
 
 
 def test_lean():
@@ -107,7 +122,8 @@ def test_endings(tmp_path):
     first, *others = made.run("--dry-run").splitlines()
     holds(first, "s08 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
     assert len(others) == 5
-    holds(made.run("--dry-run", "--kernel", "best:16"), "--heuristics 64 --kernel best:16\n")
+    words = made.run("--dry-run", "--kernel", "best:16", "--tune")
+    holds(words, "--heuristics 64 --kernel best:16 --tune\n")
     made = house(tmp_path / "stopped", acts={"2": {"signal": signal.SIGINT, "sleep": 30}})
     holds(made.run(status=130), "any:1:5      2 shapes", "INTERRUPTED")
     assert len(made.runs()) == 2

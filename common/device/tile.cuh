@@ -41,6 +41,8 @@ struct Tile {
     static constexpr int PITCH = (COLUMNS_D + 31 - (SWAP ? 4 : 8)) / 32 * 32 + (SWAP ? 4 : 8);
     static constexpr bool GATHERS =
         TURNS == 1 && CTAS <= 4 && ROWS_D * PITCH * 4 <= STAGES * (BM + BN) * BK * 2;
+    // More accumulators leave a thread no registers to store them one by one.
+    static constexpr bool PARTS_APART = TURNS == 1 && BLOCKS * MMA_N / 2 <= 128;
     static constexpr tile_kind KIND = {.rows = BM,
                                        .columns = BN,
                                        .consumers = CONSUMERS,
@@ -51,6 +53,7 @@ struct Tile {
                                        .beside = BESIDE,
                                        .swapped = SWAP,
                                        .gathers = GATHERS,
+                                       .parts_apart = PARTS_APART,
                                        .box_rows = Store::BOX_ROWS,
                                        .box_columns = Store::BOX_COLUMNS};
     static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");

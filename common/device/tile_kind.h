@@ -8,18 +8,19 @@
 enum { TILE_K = 64 }; /* columns of A and B in a k-tile: 128 bytes of bf16 */
 
 typedef struct tile_kind {
-    int rows;        /* of a CTA's tile along wgmma's M side */
-    int columns;     /* along wgmma's N side */
-    int consumers;   /* warpgroups that multiply */
-    bool by_columns; /* consumers that share a tile have half of its columns each, else of its rows
-                      */
-    bool ping_pong;  /* each consumer has a tile of its own */
-    int stages;      /* of the ring */
-    int above;       /* CTAs of a cluster above one another: they share the columns' operand */
-    int beside;      /* and side by side: they share the rows' operand */
-    bool swapped;    /* wgmma's M side is D's n (rows of B), its N side D's m */
-    bool gathers;    /* the ring has room for a tile's sums, so that a cluster can split k */
-    int box_rows;    /* of the boxes in which TMA stores the tile */
+    int rows;         /* of a CTA's tile along wgmma's M side */
+    int columns;      /* along wgmma's N side */
+    int consumers;    /* warpgroups that multiply */
+    bool by_columns;  /* consumers that share a tile have half of its columns each, else of its rows
+                       */
+    bool ping_pong;   /* each consumer has a tile of its own */
+    int stages;       /* of the ring */
+    int above;        /* CTAs of a cluster above one another: they share the columns' operand */
+    int beside;       /* and side by side: they share the rows' operand */
+    bool swapped;     /* wgmma's M side is D's n (rows of B), its N side D's m */
+    bool gathers;     /* the ring has room for a tile's sums, so that a cluster can split k */
+    bool parts_apart; /* a CTA has the registers to store a part's sums */
+    int box_rows;     /* of the boxes in which TMA stores the tile */
     int box_columns;
 } tile_kind;
 

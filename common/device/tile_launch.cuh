@@ -13,7 +13,8 @@
 struct Work {
     Output out;
     int k_tiles;
-    divisor parts;       // of a tile along k, one for each CTA that has the tile
+    divisor parts;       // of a tile along k
+    float *sums;         // of parts that a launch of its own adds, or nullptr; see part_sums.cuh
     grouped_order order; // of tiles, or of clusters' blocks of them
     bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
     bool again_b;        // ... or the other operand's
@@ -33,6 +34,7 @@ inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hin
     return {.out = {d, bias, p->m, p->n, pitch},
             .k_tiles = ceil_div(p->k, TILE_K),
             .parts = divisor_of(plan.parts),
+            .sums = nullptr,
             .order = grouped_order_of(plan.tiles_m, plan.tiles_n, group),
             .again_a = !hints || in_group > plan.workers,
             .again_b = !hints || 2 * plan.workers > in_group};
@@ -46,7 +48,8 @@ struct Kernel {
 };
 
 // A rung's kernels, whose numbers count their forms: number i is kernels[i / forms]. The first form
-// is for whole tiles, the second for tiles whose parts a cluster adds.
+// is for whole tiles, the second for tiles whose parts a cluster adds, the third for tiles whose
+// parts are in clusters of their own.
 struct Family {
     const Kernel *kernels;
     int count; // of numbers
@@ -69,10 +72,9 @@ inline int family_clusters(const Family &family, int *clusters) {
 
 // The plan of kernel number i. Where tiles can't have parts, that is the plan of its first form.
 inline tile_plan family_plan(const Family &family, int i, const problem *p, const int *clusters) {
-    const int first = i / family.forms;
-    tile_plan plan =
-        tile_plan_of(&family.kernels[first].kind, p, i > first * family.forms, clusters);
-    plan.kernel = first * family.forms + (plan.parts > 1);
+    const int first = i / family.forms, form = i % family.forms;
+    tile_plan plan = tile_plan_of(&family.kernels[first].kind, p, form, clusters);
+    plan.kernel = first * family.forms + (plan.parts > 1) + plan.apart;
     return plan;
 }
 
@@ -110,6 +112,7 @@ struct TileLaunch {
     bool hints;    // what the next wave doesn't read again is evicted first
     bool promotes; // DRAM is read 256 bytes at a time
     bool late;     // it waits until the launch before has ended
+    float *sums;   // of parts, if it adds them by a launch of its own; the same
     bf16 *padded;  // A and B if a rung copies them; it allocates and releases them
     TileMaps maps;
     Work work;
@@ -126,7 +129,7 @@ inline TileLaunch *plan_launch(void **state, const Family &family, const tile_pl
     made->kernel = &family.kernels[plan.kernel / family.forms];
     const tile_kind *kind = &made->kernel->kind;
     made->plan = plan;
-    made->cluster = tile_ctas(kind) * plan.parts;
+    made->cluster = tile_cluster(kind, &plan);
     made->ctas = plan.workers * made->cluster;
     made->fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= l2;
     made->idles = made->ctas < sms * 7 / 8;
@@ -143,6 +146,7 @@ inline TileLaunch *plan_launch(void **state, const Family &family, const tile_pl
 inline int make_launch(TileLaunch *made, const problem *p, const Pitches &pitches,
                        const bf16 *bias) {
     made->work = work_of(p, made->plan, made->group, made->hints, pitches.d, bias);
+    made->work.sums = made->sums;
     return make_tile_maps(&made->maps, made->kernel->kind, p, pitches,
                           made->promotes ? PROMOTED_256B : l2_promotion<bf16>());
 }

@@ -14,45 +14,45 @@
 #include <string.h>
 
 /* What the model doesn't know: bench/fit.py fits these to the times of all kernels at many shapes.
- * Today's are of an H100's times at 175 shapes (bench/results/nvidia-h100-80gb-hbm3/fit.jsonl.xz),
- * of none of the random ones at which the choice is judged. */
+ * Today's are of times at 175 shapes on an H100 and at 45, most of them deep and narrow, on an H200
+ * (bench/results/<gpu>/fit.jsonl.xz), of none of the random ones at which the choice is judged. */
 #define TILE_CONSTANTS(CONSTANT)                                                                   \
-    CONSTANT(start, 7104, "cycles of a launch until the first loads have landed")                  \
-    CONSTANT(start_2, 1763, "cycles more of a launch with clusters of two CTAs")                   \
-    CONSTANT(start_4, 772.3,                                                                       \
+    CONSTANT(start, 6838, "cycles of a launch until the first loads have landed")                  \
+    CONSTANT(start_2, 2502, "cycles more of a launch with clusters of two CTAs")                   \
+    CONSTANT(start_4, 1060,                                                                        \
              "with clusters of three or four; larger ones cost no more than one CTA")              \
-    CONSTANT(wgmma_rows, 22.04, "cycles in which a wgmma reads its 64 rows from shared memory")    \
-    CONSTANT(port_bytes, 142.1, "bytes that an SM receives in a cycle, if no other one does")      \
-    CONSTANT(outside_row, 2.662, "cycles of a tile's row outside of the matrix, which TMA fills")  \
-    CONSTANT(l2_whole, 2.114e+04,                                                                  \
-             "bytes that the L2 delivers in a cycle of rows at a multiple of 128 bytes")           \
-    CONSTANT(l2_sector, 7072, "of rows at 32 bytes")                                               \
-    CONSTANT(l2_ragged, 2994, "of rows at 16 bytes")                                               \
-    CONSTANT(l2_copied, 7071,                                                                      \
+    CONSTANT(wgmma_rows, 22.67, "cycles in which a wgmma reads its 64 rows from shared memory")    \
+    CONSTANT(port_bytes, 151.3, "bytes that an SM receives in a cycle, if no other one does")      \
+    CONSTANT(outside_row, 2.834, "cycles of a tile's row outside of the matrix, which TMA fills")  \
+    CONSTANT(l2_sector, 6906, "bytes that the L2 delivers in a cycle of rows at 32 bytes")         \
+    CONSTANT(l2_ragged, 3136, "of rows at 16 bytes")                                               \
+    CONSTANT(l2_copied, 4770,                                                                      \
              "at most, without multicast and beside the kernel that copies operands")              \
-    CONSTANT(l2_apart, 4738, "at most, if CTAs that share rows are at different k-tiles")          \
+    CONSTANT(l2_apart, 4908, "at most, if CTAs that share rows are at different k-tiles")          \
     CONSTANT(l2_2, 0.8265, "of a cluster's loads: the part that the L2 is busy with, of two")      \
-    CONSTANT(l2_4, 0.6996, "of three or four CTAs")                                                \
-    CONSTANT(l2_8, 0.6015, "of more")                                                              \
+    CONSTANT(l2_4, 0.7055, "of three or four CTAs")                                                \
+    CONSTANT(l2_8, 0.6175, "of more")                                                              \
     CONSTANT(dram_share, 0.9691, "of DRAM's peak rate that is reached")                            \
-    CONSTANT(dram_write, 0.9025, "what a byte written to DRAM costs, in bytes read")               \
-    CONSTANT(dram_swapped, 1.301, "how much more swapped: 128 bytes of a row at a time")           \
-    CONSTANT(l2_written, 0.1766, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
-    CONSTANT(l2_kept, 2.478, "of the L2 that keeps operands from one wave to the next")            \
-    CONSTANT(end, 269.3, "cycles of a tile's end at least")                                        \
-    CONSTANT(end_column, 6.58, "for a column of 64 rows of accumulators, to staging memory")       \
-    CONSTANT(end_line, 2.583, "for a store of a row's part of one 128-byte line of D")             \
-    CONSTANT(end_alone, 0.767, "what is left of both if no other consumer stores as well")         \
-    CONSTANT(end_ahead, 0.3872, "how much of the next tile's first loads a tile's end hides")      \
-    CONSTANT(end_turns, 1.332, "how much longer that takes beside the other consumer's wgmmas")    \
-    CONSTANT(end_ragged, 1.83, "how much longer if rows of boxes begin within an L2 sector")       \
-    CONSTANT(end_plain, 5.933, "how much longer by plain stores, where n is no multiple of 8")     \
-    CONSTANT(gather, 113.6, "cycles for a part until the cluster has seen that all are there")     \
-    CONSTANT(gather_column, 30.61, "for a column of 64 rows, to shared memory and back")           \
-    CONSTANT(copy, 961, "cycles of the launch that copies unaligned operands")                     \
-    CONSTANT(clock_byte, 0.006718, "cycles that the clock loses for a byte that each SM receives") \
-    CONSTANT(blend, 4.372, "exponent: how little the tensor cores and the loads add if close")     \
-    CONSTANT(blend_dram, 2.552, "the same of the SMs and DRAM")
+    CONSTANT(dram_write, 0.9376, "what a byte written to DRAM costs, in bytes read")               \
+    CONSTANT(dram_swapped, 1.284, "how much more swapped: 128 bytes of a row at a time")           \
+    CONSTANT(l2_written, 0.1763, "of the L2: a D of this size costs DRAM nothing meanwhile")       \
+    CONSTANT(l2_kept, 2.586, "of the L2 that keeps operands from one wave to the next")            \
+    CONSTANT(end, 417.8, "cycles of a tile's end at least")                                        \
+    CONSTANT(end_column, 5.388, "for a column of 64 rows of accumulators, to staging memory")      \
+    CONSTANT(end_line, 2.718, "for a store of a row's part of one 128-byte line of D")             \
+    CONSTANT(end_alone, 0.7968, "what is left of both if no other consumer stores as well")        \
+    CONSTANT(end_ahead, 0.4256, "how much of the next tile's first loads a tile's end hides")      \
+    CONSTANT(end_turns, 1.29, "how much longer that takes beside the other consumer's wgmmas")     \
+    CONSTANT(end_ragged, 1.786, "how much longer if rows of boxes begin within an L2 sector")      \
+    CONSTANT(end_plain, 6.106, "how much longer by plain stores, where n is no multiple of 8")     \
+    CONSTANT(gather, 119.7, "cycles for a part until the cluster has seen that all are there")     \
+    CONSTANT(gather_column, 35.04, "for a column of 64 rows, to shared memory and back")           \
+    CONSTANT(add, 2364, "cycles of the launch that adds parts which are apart")                    \
+    CONSTANT(add_bytes, 695.1, "bytes of sums that it reads in a cycle")                           \
+    CONSTANT(copy, 1016, "cycles of the launch that copies unaligned operands")                    \
+    CONSTANT(clock_byte, 0.006474, "cycles that the clock loses for a byte that each SM receives") \
+    CONSTANT(blend, 3.399, "exponent: how little the tensor cores and the loads add if close")     \
+    CONSTANT(blend_dram, 2.53, "the same of the SMs and DRAM")
 
 #define TILE_MEMBER(name, value, meaning) double name;
 #define TILE_VALUE(name, value, meaning) value,
@@ -69,7 +69,7 @@ static const tile_constants TILE_FITTED = {TILE_CONSTANTS(TILE_VALUE)};
     TERM(pitch, "that they wait longer since rows are no multiple of 128 bytes apart")             \
     TERM(end, "the epilogue, as far as it isn't hidden")                                           \
     TERM(idle, "the last wave, times the share of SMs that have no tile in it")                    \
-    TERM(parts, "sums of parts, to shared memory and back")                                        \
+    TERM(parts, "sums of parts, to shared or device memory and back")                              \
     TERM(copy, "unaligned operands, to the workspace")                                             \
     TERM(dram, "that DRAM takes longer than the SMs")                                              \
     TERM(clock, "that the clock loses under load")
@@ -139,7 +139,7 @@ static inline double tile_rows_outside(int tile, int ctas, int matrix, int waves
 static inline double tile_loading(const tile_case *of, double busy) {
     const int *clusters = of->gpu->clusters;
     const int gpcs = clusters[8] > 1 ? (clusters[8] + 1) / 2 : 1;
-    return fmin(clusters[1], ceil(busy / gpcs) * gpcs * tile_ctas(of->kind) * of->plan->parts);
+    return fmin(clusters[1], ceil(busy / gpcs) * gpcs * tile_cluster(of->kind, of->plan));
 }
 
 /* The cycles of a k-tile while `ctas` CTAs load, if rows are `pitch` elements apart. */
@@ -158,10 +158,10 @@ static inline double tile_k_tile(const tile_case *of, int pitch, double ctas) {
     /* What other CTAs of the cluster load for this one comes through its port as well. */
     const double received = (fmin(kind->rows, m) + fmin(kind->columns, n)) * (2 * TILE_K);
     const double port = received / c->port_bytes + outside * c->outside_row;
-    const double l2 = fmin(whole     ? c->l2_whole
+    const double l2 = fmin(whole     ? HUGE_VAL
                            : sectors ? c->l2_sector
                                      : c->l2_ragged,
-                           of->plan->parts > 1                        ? c->l2_apart
+                           of->plan->parts > 1 && !of->plan->apart    ? c->l2_apart
                            : of->p->k % 8 > 0 && tile_ctas(kind) == 1 ? c->l2_copied
                                                                       : HUGE_VAL);
     const double shared = tile_by_cluster(tile_ctas(kind), 1, c->l2_2, c->l2_4, c->l2_8);
@@ -229,9 +229,9 @@ static inline void tile_add_waves(tile_terms *terms, double *end, const tile_cas
         kind->ping_pong ? fmax(all, (all + after * c->end_turns) / 2) : all + after - ahead;
     const double bytes = 2.0 * k_tiles * (TILE_K * (kind->rows + kind->columns));
     const double clock =
-        c->clock_byte * bytes * busy * tile_ctas(kind) * plan->parts / of->gpu->clusters[1];
-    const double tiles = (double)plan->tiles_m * plan->tiles_n;
-    const double dram = tile_dram(of) / (c->dram_share * of->gpu->dram_bytes) * busy / tiles;
+        c->clock_byte * bytes * busy * tile_cluster(kind, plan) / of->gpu->clusters[1];
+    const double dram =
+        tile_dram(of) / (c->dram_share * of->gpu->dram_bytes) * busy / tile_jobs(plan);
     terms->multiply += used * peak;
     terms->loads += used * (aligned - peak);
     terms->pitch += used * (all - aligned);
@@ -246,15 +246,18 @@ static inline double tile_cycles(const tile_case *of, tile_terms *terms) {
     const tile_kind *kind = of->kind;
     const tile_constants *c = of->c;
     const tile_plan *plan = of->plan;
-    const int last = plan->tiles_m * plan->tiles_n - (plan->waves - 1) * plan->workers; /* tiles */
+    const int last = tile_jobs(plan) - (plan->waves - 1) * plan->workers;
     const double end = tile_end(of);
     double cycles = 0;
     memset(terms, 0, sizeof *terms);
     if (plan->workers == 0)
         return HUGE_VAL;
     terms->start =
-        c->start + tile_by_cluster(tile_ctas(kind) * plan->parts, 0, c->start_2, c->start_4, 0);
-    if (plan->parts > 1) {
+        c->start + tile_by_cluster(tile_cluster(kind, plan), 0, c->start_2, c->start_4, 0);
+    if (plan->apart) {
+        terms->parts = c->add + 4.0 * of->p->m * of->p->n * plan->parts / c->add_bytes;
+        tile_add_waves(terms, &terms->parts, of, 1, last, 0, false);
+    } else if (plan->parts > 1) {
         const double columns = kind->rows / 64.0 * kind->columns / kind->consumers;
         terms->parts = c->gather * plan->parts;
         terms->end = end / plan->parts;

@@ -13,9 +13,14 @@ enum {
     TILE_LEAST_K_TILES = 4 /* of a part of a tile: fewer only fill the pipeline */
 };
 
+/* Of a kernel: its tiles are whole, or a cluster adds the parts of each, or each part has a cluster
+ * of its own. */
+enum { TILE_WHOLE, TILE_GATHERED, TILE_APART };
+
 typedef struct tile_plan {
-    int kernel;  /* its number, from 0 on: of a rung's table of kernels, or of their forms */
-    int parts;   /* of a tile along k, added by a cluster; 1: it is whole */
+    int kernel; /* its number, from 0 on: of a rung's table of kernels, or of their forms */
+    int parts;  /* of a tile along k; 1: it is whole */
+    bool apart; /* the parts of a tile are in clusters of their own, else in one, which adds them */
     int tiles_m; /* tiles, or clusters' blocks of them, along wgmma's M side ... */
     int tiles_n; /* ... and its N side */
     int waves;
@@ -44,21 +49,43 @@ static inline int tile_parts(const tile_kind *kind, int tiles, int k_tiles, cons
     return best;
 }
 
-/* The plan of a kernel, with parts of tiles if they are wanted and possible. */
-static inline tile_plan tile_plan_of(const tile_kind *kind, const problem *p, bool in_parts,
+/* The parts of each tile that is divided among clusters: as many as fit on the GPU at once. */
+static inline int tile_parts_apart(const tile_kind *kind, int tiles, int k_tiles,
+                                   const int *clusters) {
+    const int fit = clusters[tile_ctas(kind)] / tiles, long_enough = k_tiles / TILE_LEAST_K_TILES;
+    const int most = fit < long_enough ? fit : long_enough;
+    return kind->parts_apart && most > 1 ? most : 1;
+}
+
+/* The CTAs of a cluster. */
+static inline int tile_cluster(const tile_kind *kind, const tile_plan *plan) {
+    return tile_ctas(kind) * (plan->apart ? 1 : plan->parts);
+}
+
+/* What the clusters work on: tiles, or blocks of them, or parts of those. */
+static inline int tile_jobs(const tile_plan *plan) {
+    return plan->tiles_m * plan->tiles_n * (plan->apart ? plan->parts : 1);
+}
+
+/* The plan of a kernel in a form; tiles that can't have parts are whole. */
+static inline tile_plan tile_plan_of(const tile_kind *kind, const problem *p, int form,
                                      const int *clusters) {
     const int rows = kind->swapped ? p->n : p->m;
     const int columns = kind->swapped ? p->m : p->n;
-    tile_plan plan = {0, 1, 0, 0, 0, 0, HUGE_VAL};
+    tile_plan plan = {0, 1, false, 0, 0, 0, 0, HUGE_VAL};
     plan.tiles_m = tile_pieces(rows, kind->rows * kind->above);
     plan.tiles_n = tile_pieces(columns, kind->columns * kind->beside);
     const int tiles = plan.tiles_m * plan.tiles_n;
-    if (in_parts)
-        plan.parts = tile_parts(kind, tiles, tile_pieces(p->k, TILE_K), clusters);
-    const int most = clusters[plan.parts * tile_ctas(kind)];
+    const int k_tiles = tile_pieces(p->k, TILE_K);
+    if (form == TILE_GATHERED)
+        plan.parts = tile_parts(kind, tiles, k_tiles, clusters);
+    if (form == TILE_APART)
+        plan.parts = tile_parts_apart(kind, tiles, k_tiles, clusters);
+    plan.apart = form == TILE_APART && plan.parts > 1;
+    const int most = clusters[tile_cluster(kind, &plan)];
     if (most > 0) {
-        plan.waves = tile_pieces(tiles, most);
-        plan.workers = balanced_workers(tiles, most);
+        plan.waves = tile_pieces(tile_jobs(&plan), most);
+        plan.workers = balanced_workers(tile_jobs(&plan), most);
     }
     return plan;
 }

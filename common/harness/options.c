@@ -66,6 +66,9 @@ static const option OPTIONS[] = {
      "take this kernel, from 1; best: time the fastest of its N first choices as well, if it ranks "
      "them; all: of all",
      KERNEL, TO(kernel), HAS_KERNELS, 1, 0},
+    {"--tune", "",
+     "time what the quick tuner picks of the first choices as well, and keep it in the user's file",
+     FLAG, TO(tune), HAS_TIMES | HAS_KERNELS | HAS_RANKING, 0, 0},
     {"--explain", "", "print which kernels the rung would rather take, and why; run nothing", FLAG,
      TO(explain), HAS_KERNELS | HAS_REASONS, 0, 0},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
@@ -282,6 +285,10 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
     if (o->algorithm != NULL && strlen(o->algorithm) != ALGORITHM_DIGITS) {
         snprintf(error, size, "--algorithm: must be %d digits, as --json writes them",
                  ALGORITHM_DIGITS);
+        return 1;
+    }
+    if (o->tune && o->protocol == PROTOCOL_NONE) {
+        snprintf(error, size, "--tune: --protocol none times nothing");
         return 1;
     }
     return 0;

@@ -55,6 +55,7 @@ typedef struct options {
     const char *policy; /* the order of events on the emulator; NULL: all */
     int kernel;         /* the one to take, from 1 on; 0: the step chooses */
     int candidates;     /* of its kernels, of which the fastest is timed beside the choice */
+    bool tune;          /* time beside it what the quick tuner picks (tune.h) */
     bool explain;       /* print why, and run nothing */
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */

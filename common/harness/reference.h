@@ -206,13 +206,15 @@ void reference_destroy(const reference *reference);
  * checks, and whose time the rung's is compared with. On a GPU it is cuBLAS if that has the
  * computation; on the emulator, a plain loop on the host. */
 
-/* What a contender of a run is: the step, also with early launches and by the fastest of the
- * kernels that it chooses from; its second opinion; cuBLAS with the sums that fp16 or FP8 may have;
- * a plain copy of A; the first of cuBLASLt's algorithms, and the fastest. */
+/* What a contender of a run is: the step, also with early launches and by the kernel that
+ * the quick tuner picks, and the fastest of those that it chooses from; its second opinion; cuBLAS
+ * with the sums that fp16 or FP8 may have; a plain copy of A; the first of cuBLASLt's algorithms,
+ * and the fastest. */
 enum contender_role {
     CONTENDER_STEP,
     CONTENDER_EARLY,
-    CONTENDER_TUNED,
+    CONTENDER_TUNED, /* without the quick tuner what CONTENDER_BEST is with it */
+    CONTENDER_BEST,
     CONTENDER_OTHER,
     CONTENDER_NARROW_SUMS,
     CONTENDER_COPY,
@@ -221,7 +223,7 @@ enum contender_role {
 };
 
 /* Whether this contender is the step itself. */
-static inline bool is_step(enum contender_role role) { return role <= CONTENDER_TUNED; }
+static inline bool is_step(enum contender_role role) { return role <= CONTENDER_BEST; }
 
 typedef struct second_opinion second_opinion;
 

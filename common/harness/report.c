@@ -192,15 +192,29 @@ static void print_time(FILE *out, const report *report, const contender *contend
              times.ratio.median, contender->title, times.ratio.low, times.ratio.high);
 }
 
+/* Of one that was found by timing. */
+static void print_kernel(FILE *out, const report *report, const contender *contender) {
+    const tuning *tuning = &report->timing->tuning;
+    if (contender->role == CONTENDER_TUNED && tuning->quick > 0) {
+        fprintf(out,
+                "           kernel %d, picked of %d in %.1f ms, and %.1f ms to prepare them in "
+                "copies\n",
+                contender->kernel, tuning->quick, 1e3 * tuning->quick_seconds,
+                1e3 * tuning->ready_seconds);
+        print_if(out, tuning->file != NULL, "           kept in %s\n", tuning->file);
+    } else {
+        print_if(out, contender->kernel > 0, "           kernel %d, the fastest of %d\n",
+                 contender->kernel, tuning->count);
+    }
+}
+
 void report_print_measured(FILE *out, const report *report) {
     const workload *workload = report->workload;
     for (int who = 0; who < workload->contenders && report->timing != NULL; ++who) {
         const contender *contender = &workload->contender[who];
         const heuristics *found = &report->timing->heuristics;
         print_time(out, report, contender);
-        print_if(out, contender->role == CONTENDER_TUNED,
-                 "           kernel %d, the fastest of %d\n", contender->kernel,
-                 report->timing->tuning.count);
+        print_kernel(out, report, contender);
         print_if(out, contender->role == CONTENDER_HEURISTIC, "           number %d of %d: %s\n",
                  found->winner.number, found->returned + found->enumerated, found->winner.name);
     }
@@ -312,6 +326,17 @@ static void write_tuning(json *json, const tuning *tuning) {
     }
 }
 
+/* The quick tuner; and of the search the fastest of its candidates, and of all. */
+static void write_quick(json *json, const tuning *tuning) {
+    json_open(json, "tune", '{');
+    json_integer(json, "candidates", (uint64_t)tuning->quick);
+    json_number(json, "seconds", tuning->quick_seconds, DIGITS);
+    json_number(json, "ready_seconds", tuning->ready_seconds, DIGITS);
+    json_number(json, "first", tuning->first, SECONDS_DIGITS);
+    json_number(json, "fastest", tuning->fastest, SECONDS_DIGITS);
+    json_close(json, '}');
+}
+
 /* Which of cuBLASLt's algorithms was timed beside the step. */
 static void write_heuristics(json *json, const heuristics *found) {
     json_open(json, "heuristics", '{');
@@ -344,6 +369,9 @@ static void write_timing(json *json, const report *report) {
     write_tuning(json, &timing->tuning);
     json_close(json, '}');
     json_count(json, "candidates", (size_t)timing->tuning.count);
+    if (timing->tuning.quick > 0) {
+        write_quick(json, &timing->tuning);
+    }
     if (workload->arithmetic.moves && other != NULL) {
         json_open(json, "names", '{');
         json_text(json, other->key, other->title);

@@ -45,10 +45,17 @@ typedef struct ranked {
     int number;
 } ranked;
 
-/* The search among the step's own kernels. */
+/* The search among the step's own kernels, and what the quick tuner (tune.h) did. */
 typedef struct tuning {
-    int count;     /* candidates that were timed */
-    ranked *times; /* of each: its number from 1 on, and the median of its samples */
+    int count;             /* candidates that the search timed */
+    ranked *times;         /* of each: its number from 1 on, and the median of its samples */
+    int quick;             /* candidates of the quick tuner */
+    int picked;            /* by it: a number from 1 on; 0: there was none */
+    double quick_seconds;  /* that it took, but for ... */
+    double ready_seconds;  /* ... preparing them in each copy of the operands */
+    const char *file;      /* that has its pick; NULL: none */
+    double first, fastest; /* of `times`: the least of the quick tuner's candidates, and of all; NAN
+                            * unless there were both */
 } tuning;
 
 /* What was timed; the samples are the contenders'. */
@@ -58,7 +65,7 @@ typedef struct timing {
     size_t launches;       /* timed ones of a round, of each contender; 0 when sustained */
     bool gated;            /* all were enqueued before the first might start */
     heuristics heuristics; /* of CONTENDER_HEURISTIC; its caller's */
-    tuning tuning;         /* of CONTENDER_TUNED; its caller's too */
+    tuning tuning;         /* of CONTENDER_TUNED and CONTENDER_BEST; its caller's too */
 } timing;
 
 /* Runs the protocol of the workload's options (not PROTOCOL_NONE). Ctrl-C ends it after the round;

@@ -195,7 +195,7 @@ static void add_rivals(workload *workload) {
 
 /* The step, and what the options and the computation request beside it. */
 static void add_contenders(workload *workload) {
-    enum { MOST = 7 };
+    enum { MOST = 8 };
     const step *step = workload->step;
     const options *o = workload->options;
     workload->contender = allocate(MOST, sizeof *workload->contender);
@@ -203,8 +203,13 @@ static void add_contenders(workload *workload) {
     if (step->launches_early && o->protocol != PROTOCOL_NONE) {
         add(workload, CONTENDER_EARLY, "early", "early", "the early launch");
     }
+    if (o->tune) {
+        add(workload, CONTENDER_TUNED, "tuned", "tuned", "the quick tuner's pick");
+    }
     if (o->candidates > 0 && o->protocol != PROTOCOL_NONE) {
-        add(workload, CONTENDER_TUNED, "tuned", "tuned", "the fastest of its kernels");
+        const bool both = o->tune;
+        add(workload, both ? CONTENDER_BEST : CONTENDER_TUNED, both ? "best" : "tuned",
+            both ? "best" : "tuned", "the fastest of its kernels");
     }
     if (!o->alone && !step->computes_nothing) {
         add_rivals(workload);

@@ -27,7 +27,7 @@ enum measure {
 /* One that is run, checked and timed beside the others; and all that is found out about it. */
 typedef struct contender {
     enum contender_role role;
-    int kernel;              /* of CONTENDER_TUNED, its number from 1 on; else 0 */
+    int kernel;              /* of one that was found by timing, its number from 1 on; else 0 */
     char key[24];            /* in a row: "cublas" */
     const char *label;       /* of its printed line: "cuBLAS" */
     char title[64];          /* in a sentence: "cuBLASLt's best" */

@@ -15,14 +15,16 @@ from bench.record import SEED
 from notes.tools import tables
 
 FAMILIES = tuple(f"{family}:{SEED}" for family in tables.FAMILIES)
+ANY = (0,) * len(FAMILIES)
 
 
-def of_families(what, gpu, means, least=0):
-    """Bars of s08 over the families of shapes: a mean of each, one for the least of all."""
-    lines = (f"s08 {what} burst {gpu} {of} {mean} {least}" for of, mean in zip(FAMILIES, means))
-    return "\n".join(lines)
+def of_families(what, gpu, means, least=ANY):
+    """Bars of s08 over the families of shapes: of each a mean, and the least of all."""
+    bars = zip(FAMILIES, means, least)
+    return "\n".join(f"s08 {what} burst {gpu} {of} {mean} {low}" for of, mean, low in bars)
 
 
+CANDIDATES = "candidates/kernels"  # the fastest of the quick tuner's candidates over that of all
 # A program, its launch over whom, protocol, GPU, sizes; the least geometric mean, the least of all.
 TABLE = f"""
 v16 step/cublaslt burst h200 8192 1.01 0
@@ -33,8 +35,11 @@ v16 joules/cublas sustained h200 8192 1 0
 v16 joules/cublaslt sustained h200 8192 1 0
 {of_families("step/cublaslt_first", "h200", (1.035, 1.02, 1.035, 1.01, 1.8))}
 {of_families("step/cublaslt_first", "h100", (1.02, 1.04, 1.02, 1.01, 1.7))}
-{of_families("tuned/cublaslt", "h200", (1.018, 0.98, 1.025, 1.005, 1.9))}
-{of_families("step/tuned", "h200", (1 / 1.03,) * 5, 1 / 1.12)}
+{of_families("tuned/cublaslt", "h200", (1.02, 1.00, 1.03, 1.01, 1.9), (0.95, 0.88, 0.95, 0.88, 0.9))}
+{of_families("tuned/cublaslt", "h100", (1.00, 0.98, 1.01, 1.00, 1.8))}
+{of_families("step/best", "h200", (1 / 1.03,) * 5, (1 / 1.12,) * 5)}
+{of_families("tuned/best", "h200", (1 / 1.005,) * 5)}
+{of_families(CANDIDATES, "h200", (1 / 1.005,) * 5)}
 {of_families("early/step", "h200", (1,) * 5)}
 s08 step/cublaslt burst h200 512 1.01 0
 s08 step/cublaslt burst h200 1024 1.015 0
@@ -51,6 +56,9 @@ def figure(run, name, what):
     if own == "joules":
         theirs, ours = run.reading(name, "joules", other), run.reading(name, "joules")
         return theirs and ours and theirs / ours
+    if what == CANDIDATES:
+        lost = run.lost(name)
+        return lost and 1 / lost
     ratio = run.ratio(name, other, own)
     return ratio and ratio.mid
 
@@ -60,7 +68,7 @@ def missed(library, table=TABLE):
     for line in table.strip().splitlines():
         name, what, protocol, gpu, sizes, *least = line.split()
         places = [shape for word in sizes.split(",") for shape in shapes.of_word(word, name[0])]
-        who = {name, *what.split("/")} - {"joules"}
+        who = {name, *what.split("/")} - {"joules", *CANDIDATES.split("/")}
         how = {"protocol": protocol, "track": name[0], "gpu": gpu}
         runs = [library.choose(who, place, **how) for place in places]
         found = [figure(run, name, what) for run in runs]

@@ -14,9 +14,9 @@ from textwrap import dedent
 
 from bench import resources, results, rungs, shapes
 from bench.energy import budget
-from bench.record import RUNS
+from bench.record import RUNS, SEED
 from bench.results import CONTENDERS, HOME, NAME, is_rival, short_name, slug
-from bench.sweep import BEST, BY_EARLY, FIRST, REGRET, compared
+from bench.sweep import BY_EARLY, FIRST, REGRET, TIMED, TUNED_REGRET, compared, lost
 from notes.tools.figures import (
     DASH,
     called,
@@ -378,10 +378,13 @@ def registers(library, *names):
     return markdown([["program", *map(called, names)], *columns, codes], 1)
 
 
+CUDA_L2 = "a-cuda-l2"  # has a table of its own
+
+
 def rivals(library):
     """Other people's kernels beside the top of the ladder, track by track."""
     at, table, said = (CUBE, (4096,) * 3), [], []
-    how = {"kind": lambda run: any(map(is_rival, run.names))}
+    how = {"kind": lambda run: any(map(is_rival, run.names)) and CUDA_L2 not in run.names}
     tracks = [library.find((), at, track=track, **how) for track in "va"]
     gpus = {**gpus_of(tracks[0]), **gpus_of(tracks[1])}
     for runs in tracks:
@@ -397,6 +400,42 @@ def rivals(library):
         table = [old + new[1:] for old, new in zip(table, more)] or more
         said.append(caption(runs))
     return [*markdown(table), "", " ".join(said)]
+
+
+def of_file(library, name, track):
+    """{(shape, GPU): the run} of a track in the files of that name, of its first card."""
+    runs = {}
+    for run in library.runs:
+        if run.path.name.split(".")[0] == name and track in run.tracks:
+            runs.setdefault((run.shape, slug(run.gpu)), run)
+    return runs
+
+
+def verdict(runs, name):
+    """Whether a program's results were right in all of these runs: 'yes', or 'wrong: integers'."""
+    failed = [run for run in runs if run and name in run.failed]
+    ends = ("wrong" if "WRONG" in run.failed[name] else "failed" for run in failed)
+    said = ", ".join(f"{end}: {run.problem['inputs']}" for end, run in zip(ends, failed))
+    return said or ("yes" if all(runs) else DASH)
+
+
+def cuda_l2(library):
+    """CUDA-L2's kernels, each at its shape, a06 and s08 there as well: of cuBLAS, and of cuBLASLt."""
+    name, runs, s = CUDA_L2, of_file(library, "cuda-l2", "a"), of_file(library, "cuda-l2", "s")
+    exact = of_file(library, "cuda-l2-exact", "a")
+    if not runs:
+        return [NOTHING]
+    columns = [["GPU", *(short_name(run.gpu) for run in runs.values())]]
+    columns.append(["m x n x k", *(title(shape) for shape, _ in runs)])
+    columns.append(["right", *(verdict((run, exact.get(at)), name) for at, run in runs.items())])
+    columns.append(["TFLOPS", *(cell(run, name, "tflops", "±") for run in runs.values())])
+    for one, those in ((name, runs), ("a06", runs), (CHOOSES, s)):
+        for who in ("cublas", "cublaslt"):
+            cells = (cell(those.get(at), one, f"ratio_to_{who}", "±") for at in runs)
+            columns.append([f"{one}, of {CONTENDERS[who].title}", *cells])
+    said = next(run.first(name)["idea"] for run in runs.values() if name in run.rows)
+    words = f"{plain(said)}. {CUBLASLT} is {best_of_cublaslt(runs)}."
+    return [*markdown(columns, 3), "", caption(runs, words)]
 
 
 # --- shapes in rows -------------------------------------------------------------------------
@@ -482,8 +521,9 @@ def fp8(library, gpu):
 FAMILIES = ("aligned", "any", "rows", "small", "odd")
 COMPARED = {  # of a sweep: whose time over whose, in which form
     "untimed / first": (FIRST, "factor"),
-    "timed / best": (BEST, "factor"),
-    "regret": (REGRET, "gain"),
+    "timed / best": (TIMED, "factor"),
+    "untimed regret": (REGRET, "gain"),
+    "timed regret": (TUNED_REGRET, "gain"),
     "early / usual": (BY_EARLY, "factor"),
 }
 
@@ -492,7 +532,7 @@ def swept(runs, name, places):
     """{(place, GPU): its runs} of a rung that was swept over the shapes of these places."""
     there = {}
     for run in runs:
-        if name in run.measured and {*FIRST, *BEST} <= run.contenders:
+        if name in run.measured and {*FIRST, *TIMED} <= run.contenders:
             there.setdefault((run.shape, slug(run.gpu)), run)
     gpus = dict.fromkeys(gpu for _, gpu in there)
     found = {
@@ -502,9 +542,9 @@ def swept(runs, name, places):
     return {key: of for key, of in found.items() if of}
 
 
-def families(seed):
-    """{family: its shapes} that are drawn from a seed."""
-    return {word: shapes.drawn(word, seed, shapes.FAMILY_SHAPES) for word in FAMILIES}
+def families():
+    """{family: its shapes} of the seed that is recorded."""
+    return {word: shapes.drawn(word, SEED, shapes.FAMILY_SHAPES) for word in FAMILIES}
 
 
 def sweep_columns(found, name, heads, worst=False):
@@ -522,27 +562,65 @@ def sweep_columns(found, name, heads, worst=False):
             yield ["highest" if form == "gain" else "lowest", *texts(ends, "ratio", form)]
 
 
-def sweep_words(found, name, seed):
+def percent(ratio):
+    """'0.2 %' of 1.002."""
+    return f"{100 * (ratio - 1):.1f} %"
+
+
+def timed_words(runs, name):
+    """What the timed kernel of such runs is, and the regret."""
+    rows = [run.first(name) for run in runs]
+    quick = [row["tune"] for row in rows if "tune" in row]
+    searched = few_to_many([row["candidates"] for row in rows if "candidates" in row] or [0])
+    heuristics = few_to_many([run.heuristics["returned"] for run in runs])
+    best = f"over the fastest of cuBLASLt's {heuristics} heuristics; timing found both"
+    if not quick:
+        return (
+            f"*Timed / best*: the fastest of the model's first {searched} {best}. *Untimed regret*: how "
+            "much longer the model's kernel takes than that fastest one. There was no quick tuner "
+            "yet, so there is no timed regret."
+        )
+    losses = lost(runs, name)
+    times = [1e3 * one["seconds"] for one in quick]
+    words = (
+        f"*Timed / best*: the quick tuner's pick of the model's first "
+        f"{few_to_many([one['candidates'] for one in quick])} {best}. The tuner took "
+        f"{median(times):.0f} ms (median; {min(times):.0f} to {max(times):.0f}). "
+    )
+    if losses:
+        words += (
+            "*Regrets*: how much longer the model's kernel and the pick take than the fastest of "
+            f"{searched} kernels, which a longer search found. In that search the fastest of the "
+            f"tuner's candidates took {percent(geometric_mean(losses))} longer than the fastest of "
+            f"all (worst {percent(max(losses))})."
+        )
+    return words
+
+
+def sweep_words(found, name):
     """What is compared with what, and on what."""
     runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
-    candidates = few_to_many([run.first(name)["candidates"] for run in runs.values()])
-    heuristics = few_to_many([run.heuristics["returned"] for run in runs.values()])
+    by_gpu = {gpu: [run for (_, on), run in runs.items() if on == gpu] for _, gpu in found}
+    said = {gpu: timed_words(of, name) for gpu, of in by_gpu.items()}
+    alike = len({*said.values()}) == 1
+    of_gpu = [
+        words if alike else f"{short_name(by_gpu[gpu][0].gpu)}: {words}"
+        for gpu, words in said.items()
+    ]
     drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
     return (
         f"*Untimed / first*: the kernel that {name}'s model takes over cuBLASLt's first heuristic; "
-        "neither was timed before. *Timed / best*: the fastest of the model's first "
-        f"{candidates} over the fastest of cuBLASLt's {heuristics} heuristics; timing found both. "
-        "*Regret*: how much longer the model's kernel takes than that fastest one. Geometric means, "
-        f"burst protocol, {drawn} shapes of each family drawn from seed {seed}. {origins(runs, str)}"
+        f"neither was timed before. {' '.join(of_gpu[: 1 if alike else None])} Geometric means, "
+        f"burst protocol, {drawn} shapes of each family drawn from seed {SEED}. {origins(runs, str)}"
     )
 
 
-def sweep(library, name, seed, *more):
-    """A rung over families of shapes drawn from a seed, a row for each; with `each` also squares, the
-    worst of each family, and early launches."""
+def sweep(library, name, *more):
+    """A rung over the families of shapes, a row for each; with `each` also squares, the worst of each
+    family, and early launches."""
     if name not in rungs.find() or more not in ((), ("each",)):
-        raise ValueError("write sweep s08 28, or sweep s08 28 each")
-    places = families(int(seed))
+        raise ValueError("write sweep s08, or sweep s08 each")
+    places = families()
     if more:
         places |= {title(cube): (cube,) for cube in shapes.CUBES}
     found = swept(library.runs, name, places)
@@ -560,7 +638,7 @@ def sweep(library, name, seed, *more):
             heads = [head for head in COMPARED if head != "early / usual"]
             for head, *cells in sweep_columns(of_gpu, name, heads):
                 columns.append([f"{short}: {head}", *cells])
-    return [*markdown(columns, 2 if more else 1), "", sweep_words(found, name, seed)]
+    return [*markdown(columns, 2 if more else 1), "", sweep_words(found, name)]
 
 
 def tile_called(number):
@@ -573,27 +651,31 @@ def tile_called(number):
     return ", ".join([*words, *["in parts"] * (number % 2 == 0)])
 
 
-def worst(library, name, seed, count):
+def worst(library, name, count):
     """The shapes of a sweep, on the first GPU, at which a rung's choice is furthest below cuBLASLt's
     first heuristic."""
-    found = swept(library.runs, name, families(int(seed)))
+    found = swept(library.runs, name, families())
     first = next((gpu for _, gpu in found), None)
+    heads = [head for head in COMPARED if head != "early / usual"]
     ratios = [
-        (run, family, [compared([run], name, pair)[run.shape] for pair in (FIRST, REGRET, BEST)])
+        (run, family, [compared([run], name, COMPARED[head][0]).get(run.shape) for head in heads])
         for (family, gpu), runs in found.items()
         for run in runs
         if gpu == first
     ]
     shown = sorted(ratios, key=lambda one: one[2][0])[: int(count)]
-    heads = "m x n x k", "family", "untimed / first", "regret", "timed / best"
-    columns = [[heads[0], *(title(run.shape) for run, *_ in shown)]]
-    columns += [[heads[1], *(family for _, family, _ in shown)]]
-    for at, form in enumerate(("factor", "gain", "factor")):
-        cells = [ratio[at] for *_, ratio in shown]
-        columns.append([heads[at + 2], *texts(cells, "ratio", form)])
-    rows = [run.first(name) for run, *_ in shown]
-    columns.append(["choice", *(tile_called(row["kernel"]) for row in rows)])
-    columns.append(["fastest", *(tile_called(row["timed"]["tuned"]["kernel"]) for row in rows)])
+    columns = [["m x n x k", *(title(run.shape) for run, *_ in shown)]]
+    columns += [["family", *(family for _, family, _ in shown)]]
+    for at, head in enumerate(heads):
+        cells = [of[at] for *_, of in shown]
+        columns.append([head, *texts(cells, "ratio", COMPARED[head][1])])
+    timed = [(run.first(name), run.best(name)) for run, *_ in shown]
+    columns.append(["choice", *(tile_called(row["kernel"]) for row, _ in timed)])
+    best = [
+        tile_called(row["timed"][who]["kernel"]) if who in row["timed"] else DASH
+        for row, who in timed
+    ]
+    columns.append(["fastest", *best])
     return markdown(columns, 2)
 
 
@@ -656,7 +738,7 @@ BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
 BLOCKS |= {
     one.__name__: one
     for one in (
-        *(picture, variants, registers, rivals, sizes, calls, fp8, sweep, worst),
+        *(picture, variants, registers, rivals, cuda_l2, sizes, calls, fp8, sweep, worst),
         *(hazard, planted, agreement, energy, sources),
     )
 }

@@ -1,12 +1,11 @@
 """A rung that chooses over random shapes, family by family: its choice against cuBLASLt's first
-heuristic, and the fastest of its kernels against cuBLASLt's best. Where is either ahead?"""
+heuristic, and the kernel that timing found against cuBLASLt's best. Where is either ahead?"""
 
 from __future__ import annotations
 
 from statistics import geometric_mean
 
-from bench.record import SEED
-from bench.sweep import BEST, FIRST, compared
+from bench.sweep import FIRST, TIMED, compared
 from notes.tools.tables import families, swept
 from plots.draw import style
 from plots.draw.records import Missing
@@ -19,18 +18,17 @@ SHOWN = {  # what each family is, and how it is drawn
     "odd": ("odd: n or k no multiple of 8", {"marker": "D", "color": style.PURPLE}),
 }
 POINT = {"linestyle": "none", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.5}
-PAIRS = {"choice, of\ncuBLASLt's first": FIRST, "best kernel, of\ncuBLASLt's best": BEST}
+PAIRS = {"untimed, of\ncuBLASLt's first": FIRST, "timed, of\ncuBLASLt's best": TIMED}
 
 
 def find(records):
     """{family: its runs} of the last rung that was swept, on the first GPU; and its name."""
-    there = [name for run in records.runs if {*BEST} <= run.contenders for name in run.measured]
+    there = [name for run in records.runs if {*TIMED} <= run.contenders for name in run.measured]
     name = max(there, default=None)
-    for seed in (SEED, 1):
-        found = swept(records.runs, name, families(seed))
-        if found:
-            _, first = next(iter(found))
-            return {word: runs for (word, gpu), runs in found.items() if gpu == first}, name
+    found = swept(records.runs, name, families())
+    if found:
+        _, first = next(iter(found))
+        return {word: runs for (word, gpu), runs in found.items() if gpu == first}, name
     raise Missing('no sweep over random shapes (make record ARGS="--only shapes")')
 
 

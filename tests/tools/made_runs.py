@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from bench import results, shapes
+from bench import record, results, shapes
 from bench.energy import budget
 
 H200 = {"name": "NVIDIA H200", "card": "0a1b2c3d", "compute_capability": "9.0", "sms": 132}
@@ -64,14 +64,20 @@ def run(*arguments, file="made.jsonl", **how):
     return loaded(rows(*arguments, **how), file)[0]
 
 
-def swept(word, gpu=H200):
-    """Rows of s08 over a family's shapes: its choice is the fastest kernel at all but the first."""
+def swept(family, gpu=H200, tuned=False):
+    """Rows of s08 over three shapes of a family: its choice is the fastest kernel at all but the first.
+    With `tuned` by the quick tuner, whose pick is the fastest at all but the second."""
     speeds = {"early": 1.1, "cublaslt_first": 1.0, "cublaslt": 1.25, "tuned": 1.331}
+    tune = {"candidates": 8, "seconds": 0.01, "first": 1.02e-3, "fastest": 1e-3}
     found = {"returned": 8, "winner": {"name": "nvjet"}}
-    for place, shape in enumerate(shapes.of_word(word, "s")):
+    for place, shape in enumerate(shapes.drawn(family, record.SEED, 3)):
         all_speeds = {"step": 1.331 if place else 1.0, **speeds}
+        if tuned:
+            all_speeds |= {"tuned": 1.331 if place != 1 else 1.21, "best": 1.331}
         timed = {who: {"seconds": [1e-3 / speed] * 2} for who, speed in all_speeds.items()}
-        yield row("s08", timed, shape, gpu=gpu, candidates=16, heuristics=found)
+        timed["tuned"]["kernel"], timed.get("best", {})["kernel"] = 1, 3
+        more = {"tune": tune, "candidates": 206} if tuned else {"candidates": 16}
+        yield row("s08", timed, shape, gpu=gpu, kernel=1, heuristics=found, **more)
 
 
 def counted(counts, commit="abc1234"):

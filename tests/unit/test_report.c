@@ -90,7 +90,7 @@ static void timed(void) {
         ->of[CLOCK_GHZ] = unknown;
     add(CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt", "cuBLASLt's best", true);
     add(CONTENDER_TUNED, "tuned", "tuned", "the fastest of its kernels", true)->kernel = 3;
-    times.tuning = (tuning){2, ranks};
+    times.tuning = (tuning){.count = 2, .times = ranks};
     verdict_merge(&contenders[1].verdicts[PHASE_TIMED],
                   &(verdict){CHECK_BOUNDED, 10, .max_error_over_bound = 0.5});
     asked.seed = UINT64_MAX;
@@ -103,6 +103,13 @@ static void timed(void) {
                                     .cut = true,
                                     .timed = 2,
                                     .winner = {.number = 7, .name = "algorithm 66, tile 20"}};
+}
+
+/* By the quick tuner, and by a search as well. */
+static void tuned(void) {
+    add(CONTENDER_TUNED, "tuned", "tuned", "the quick tuner's pick", true)->kernel = 1;
+    add(CONTENDER_BEST, "best", "best", "the fastest of its kernels", true)->kernel = 3;
+    times.tuning = (tuning){2, ranks, 8, 1, 0.0098, 0.05, "/home/u/tuned.txt", 6e-4, 5e-4};
 }
 
 static void wrong(void) {
@@ -206,6 +213,7 @@ static const struct row {
     void (*change)(void);
 } ROWS[] = {
     {"all that is timed beside a step", &A06, timed},
+    {"a quick tuner and a search", &V07, tuned},
     {"a wrong result, which has no row", &V07, wrong},
     {"scales of blocks, and calls", &F03, calls},
     {"power, and a doubtful card", &F01, sustained},

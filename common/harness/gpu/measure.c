@@ -2,11 +2,13 @@
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/gpu/clocks.h"
 #include "harness/gpu/cublas.h"
 #include "harness/machine.h"
 #include "harness/message.h"
+#include "tune.h"
 
 bool machine_traces(void) { return false; }
 void machine_launched(const char *order) { (void)order; }
@@ -25,7 +27,7 @@ static const double LEAST_SECONDS = 0.5e-3;
  * idles for this many launches' time, so that power limits none of them more than another. */
 enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
 /* The fastest, if they are this close to the first, are sampled this often in all. */
-enum { FINALISTS = 8, SAMPLES = 5 };
+enum { FINALISTS = 8, GOOD = 2, SAMPLES = 5 };
 static const double CLOSE = 1.1;
 
 typedef struct search {
@@ -34,6 +36,18 @@ typedef struct search {
     size_t launches;      /* so far, of all */
     int ranked;           /* algorithms that were launched to rank them */
 } search;
+
+/* The quick tuner: all its samples have the same number of launches, by the time of the first. */
+enum { QUICK_LEAST_LAUNCHES = 2, QUICK_MOST_LAUNCHES = 64 };
+static const double QUICK_SECONDS = 0.25e-3;
+
+typedef struct quick {
+    search search;
+    int kernels[TUNE_CANDIDATES]; /* their numbers, from 0 on */
+    bool loaded[TUNE_CANDIDATES];
+    size_t launches;      /* of a sample; 0: not known yet */
+    double ready_seconds; /* that preparing took */
+} quick;
 
 /* Chooses an algorithm; or makes the step's kernel of that number ready for some more launches, not
  * for all copies: of small products there are hundreds. */
@@ -62,13 +76,14 @@ static bool launch(search *search, size_t count) {
     return true;
 }
 
-/* Seconds per launch of what was launched once before; NAN if cuBLASLt refuses it. Gated: else the
- * host's enqueueing time would decide for small products. */
-static double time_launches(search *search, size_t count) {
+/* Seconds per launch of what was launched once before, after some that warm up; NAN if cuBLASLt
+ * refuses it. Gated: else the host's enqueueing time would decide for small products. */
+static double time_launches(search *search, size_t warm_ups, size_t count) {
     struct CUstream_st *stream = search->workload->device->stream;
     gate_close(stream);
+    const bool warm = launch(search, warm_ups);
     watch_start(0, stream);
-    const bool good = launch(search, count);
+    const bool good = warm && launch(search, count);
     watch_stop(0, stream);
     const watched watched = watch_result(stream, search->contender->title);
     return good ? watched.seconds / (double)count : NAN;
@@ -78,13 +93,13 @@ static double time_launches(search *search, size_t count) {
 static double sample(search *search, int number) {
     take(search, number, 2);
     sleep_seconds(PAUSE_SECONDS);
-    const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
+    const double first = launch(search, 1) ? time_launches(search, 0, 1) : NAN;
     const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
     if (!isfinite(first)) {
         return NAN;
     }
     take(search, number, (size_t)wanted);
-    return time_launches(search, (size_t)wanted);
+    return time_launches(search, 0, (size_t)wanted);
 }
 
 /* Seconds of one more launch. The very first one loads the kernel and is not timed, since loading
@@ -93,7 +108,7 @@ static double launch_ranked(void *context, int number, bool first) {
     search *search = context;
     take(search, number, 2);
     search->ranked += first;
-    const double seconds = !first || launch(search, 1) ? time_launches(search, 1) : NAN;
+    const double seconds = !first || launch(search, 1) ? time_launches(search, 0, 1) : NAN;
     if (!first && isfinite(seconds)) {
         sleep_seconds(IDLE_LAUNCHES * seconds);
     }
@@ -113,15 +128,35 @@ static int sample_all(search *search, ranked *all, int count) {
     return ranked_sort(all, left);
 }
 
-/* Samples those that are close to the fastest of all[] some times more, in turn: their medians.
- * Returns how many they are. */
-static int sample_finalists(search *search, ranked *all, int count) {
-    double seconds[FINALISTS][SAMPLES];
+/* Swaps that number, if it is among all[place ... count - 1], with all[place]. Returns the place
+ * after it. */
+static int promote(ranked *all, int place, int count, int number) {
+    for (int i = place; i < count; ++i) {
+        if (all[i].number == number) {
+            const ranked found = all[i];
+            all[i] = all[place];
+            all[place] = found;
+            return place + 1;
+        }
+    }
+    return place;
+}
+
+/* Samples those that are close to the fastest of all[] some times more, in turn, and two numbers
+ * that are known to be good, since a single sample can be slow by chance: their medians. Returns
+ * how many they are. */
+static int sample_finalists(search *search, ranked *all, int count, const int good[GOOD]) {
+    double seconds[FINALISTS + GOOD][SAMPLES];
     int finalists = 0;
     while (finalists < FINALISTS && finalists < count &&
            all[finalists].seconds <= CLOSE * all[0].seconds) {
-        seconds[finalists][0] = all[finalists].seconds;
         ++finalists;
+    }
+    for (int i = 0; i < GOOD; ++i) {
+        finalists = promote(all, finalists, count, good[i]);
+    }
+    for (int i = 0; i < finalists; ++i) {
+        seconds[i][0] = all[i].seconds;
     }
     for (int i = finalists; i < SAMPLES * finalists; ++i) {
         seconds[i % finalists][i / finalists] = sample(search, all[i % finalists].number);
@@ -180,7 +215,7 @@ static void choose_heuristic(const workload *workload, contender *contender,
     const int left = sample_all(&search, all, count);
     found->timed = count > MOST_SAMPLED ? search.ranked : count;
     found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
-    const int finalists = sample_finalists(&search, all, left);
+    const int finalists = sample_finalists(&search, all, left, (int[GOOD]){0, 0}); /* its first */
     const ranked winner = choose_winner(&search, verification, all, finalists);
     found->winner = lt_describe(opinion, winner.number);
     found->winner.seconds = winner.seconds;
@@ -188,41 +223,119 @@ static void choose_heuristic(const workload *workload, contender *contender,
     contender->before_seconds += monotonic_seconds() - begin;
 }
 
-/* Decides which of the step's kernels is timed beside its choice. */
+/* The step's first choices, from 0 on, at most `most` of them. Returns how many. */
+static int first_choices(const workload *workload, int *kernels, int most) {
+    const int count = workload->step->kernels_of(&workload->shape, kernels, most);
+    if (count == 0) {
+        exit(output_end(STATUS_FAILED)); /* the step has printed its line */
+    }
+    return count;
+}
+
+/* The least time that the search found for these kernels. */
+static double least_seconds(const tuning *found, const int *kernels, int count) {
+    double seconds = INFINITY;
+    for (const ranked *one = found->times; one < found->times + found->count; ++one) {
+        for (int i = 0; i < count; ++i) {
+            seconds = one->number == kernels[i] + 1 ? fmin(seconds, one->seconds) : seconds;
+        }
+    }
+    return seconds;
+}
+
+/* Searches for the fastest of the step's kernels, which is timed beside its choice. */
 static void choose_kernel(const workload *workload, contender *contender,
                           const verification *verification, tuning *found) {
     const int most = workload->options->candidates;
     search search = {.workload = workload, .contender = contender};
     int *kernels = allocate((size_t)most, sizeof *kernels);
-    const int count = workload->step->kernels_of(&workload->shape, kernels, most);
-    if (count == 0) {
-        exit(output_end(STATUS_FAILED)); /* the step has printed its line */
-    }
+    const int count = first_choices(workload, kernels, most);
     found->times = allocate((size_t)count, sizeof *found->times);
     for (int i = 0; i < count; ++i) {
         found->times[i].number = kernels[i] + 1;
     }
     found->count = sample_all(&search, found->times, count);
+    const int good[GOOD] = {kernels[0] + 1, found->picked};
     choose_winner(&search, verification, found->times,
-                  sample_finalists(&search, found->times, found->count));
+                  sample_finalists(&search, found->times, found->count, good));
+    found->first = least_seconds(found, kernels, count < found->quick ? count : found->quick);
+    found->fastest = least_seconds(found, kernels, count);
     free(kernels);
+}
+
+/* Seconds of one launch of a candidate, as a program that tunes would sample it: without a pause,
+ * over the next copies, which are prepared for it first. The very first launch loads the kernel. */
+static double quick_sample(void *context, int candidate) {
+    quick *quick = context;
+    search *search = &quick->search;
+    const bool is_first = quick->launches == 0;
+    const double begin = monotonic_seconds();
+    take(search, quick->kernels[candidate] + 1,
+         is_first ? QUICK_MOST_LAUNCHES + QUICK_LEAST_LAUNCHES + 3 : quick->launches + 2);
+    quick->ready_seconds += monotonic_seconds() - begin;
+    if (!quick->loaded[candidate]) {
+        quick->loaded[candidate] = launch(search, 1);
+    }
+    if (is_first) {
+        const double each = time_launches(search, 1, QUICK_LEAST_LAUNCHES);
+        const double wanted = ceil(QUICK_SECONDS / each);
+        quick->launches = (size_t)fmin(fmax(wanted, QUICK_LEAST_LAUNCHES), QUICK_MOST_LAUNCHES);
+    }
+    return time_launches(search, 1, quick->launches);
+}
+
+/* Keeps the pick in the user's file, which programs that link the library read. */
+static void keep_pick(const workload *workload, const contender *contender, tuning *found) {
+    static char path[4096];
+    const options *o = workload->options;
+    const tune_key key = {workload->device->info.name, tune_family(workload->step), o->m, o->n,
+                          o->k};
+    const int status = tune_add(tune_path(path, sizeof path), &key, contender->kernel);
+    found->file = status == 0 && *path != '\0' ? path : NULL;
+    if (status != 0) {
+        message("cannot keep kernel %d in '%s': %s; GEMM_LADDER_TUNED names another file, or none "
+                "if it is empty",
+                contender->kernel, path, strerror(status));
+    }
+}
+
+/* Has the quick tuner pick one of the step's kernels, which is timed beside its choice. */
+static void tune(const workload *workload, contender *contender, const verification *verification,
+                 tuning *found) {
+    quick quick = {.search = {.workload = workload, .contender = contender}};
+    found->quick = first_choices(workload, quick.kernels, TUNE_CANDIDATES);
+    const double begin = monotonic_seconds();
+    const int best = tune_pick(found->quick, quick_sample, &quick);
+    found->ready_seconds = quick.ready_seconds;
+    found->quick_seconds = monotonic_seconds() - begin - quick.ready_seconds;
+    if (best < 0) {
+        end_with(STATUS_FAILED, "--tune: none of %d kernels could be timed", found->quick);
+    }
+    choose_winner(&quick.search, verification, &(ranked){.number = quick.kernels[best] + 1}, 1);
+    found->picked = contender->kernel;
+    keep_pick(workload, contender, found);
 }
 
 /* Times, and checks what the timed launches wrote. */
 void machine_measure(workload *workload, verification *verification, report *report) {
     static timing timing;
     contender *heuristic = workload_find(workload, CONTENDER_HEURISTIC);
+    const options *o = workload->options;
     contender *tuned = workload_find(workload, CONTENDER_TUNED);
-    if (workload->options->protocol == PROTOCOL_NONE) {
+    contender *best = o->tune ? workload_find(workload, CONTENDER_BEST) : tuned;
+    if (o->protocol == PROTOCOL_NONE) {
         return;
     }
     free(timing.tuning.times); /* of an earlier run */
-    timing = (struct timing){0};
+    timing = (struct timing){.tuning = {.first = NAN, .fastest = NAN}};
     if (heuristic != NULL) {
         choose_heuristic(workload, heuristic, verification, &timing.heuristics);
     }
-    if (tuned != NULL) {
-        choose_kernel(workload, tuned, verification, &timing.tuning);
+    if (o->tune) { /* before a search loads the kernels, as a program would */
+        tune(workload, tuned, verification, &timing.tuning);
+    }
+    if (best != NULL) {
+        choose_kernel(workload, best, verification, &timing.tuning);
     }
     workload_poison(workload); /* what is found afterwards was written by a timed launch */
     timing_run(workload, &timing);
