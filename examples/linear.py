@@ -65,9 +65,9 @@ def compare(m, n, k):
     """The largest errors of both, in bounds of rounding, and their times, eagerly and in a graph."""
     x, w = torch.randn(m, k).cuda().bfloat16(), torch.randn(n, k).cuda().bfloat16()
     bias, out = torch.randn(n).cuda().bfloat16(), torch.empty(m, n).cuda().bfloat16()
+    checked(library.gl_linear_tune(m, n, k, k, k, n, torch.cuda.current_stream().cuda_stream))
     needed = library.gl_linear_workspace(m, n, k)
     workspace = torch.empty(needed, dtype=torch.uint8, device="cuda")
-    checked(library.gl_linear_tune(m, n, k, k, k, n, torch.cuda.current_stream().cuda_stream))
     exact = linear(x.double(), w.double(), bias.double())
     # D is rounded to 8 bits; sums in fp32 of k products lose bits, too.
     bound = 2**-8 * exact.abs() + 2**-20 * linear(x.double().abs(), w.double().abs())

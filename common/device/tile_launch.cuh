@@ -18,8 +18,6 @@ struct Work {
     grouped_order order; // of tiles, or of clusters' blocks of them
     bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
     bool again_b;        // ... or the other operand's
-    // No launch that may still run when this one starts writes B.
-    bool constant_b = false;
 };
 
 // The work of a plan, in groups of `group` rows of tiles. `hints`: what the next wave doesn't read
