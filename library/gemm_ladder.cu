@@ -121,7 +121,8 @@ static size_t bytes_of(const Call &call, const tile_plan &plan) {
     return bytes_copied(call) + sums * sizeof(float);
 }
 
-// Decides for `best`, and for the first of the `found` plans that needs no sums.
+// Decides for `best`, and for the first of the `found` plans that needs no sums: whole tiles are
+// always among them.
 static int decide_all(const Call &call, const tile_plan &best, const tile_plan *plans, int found,
                       Decided *made) {
     const tile_plan *const lean =

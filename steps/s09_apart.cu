@@ -302,7 +302,7 @@ static void release(void *state) {
 
 static const step s09 = {
     .name = "s09",
-    .idea = "a family of tiles, and a model",
+    .idea = "parts of tiles apart",
     .computes = GEMM_BF16,
     .launches_early = true,
     .min_compute_capability = 90,
