@@ -89,11 +89,28 @@ struct TileStore {
     }
 
     // Adds the bias to a block of accumulators, the first of which is that of (row, column).
+    // EXCHANGED: a thread has two rows of accumulators. Else each lane of a warp loads a pair of
+    // columns, and hands it to those that have them.
     static DEVICE void add_bias(float (&acc)[COLUMNS / 2], int row, int column, const Output &out) {
-        const int first = EXCHANGED ? row + accumulator_row() : column + threadIdx.x % 4 * 2;
+        const int lane = threadIdx.x % WARP_THREADS;
+        const int first = row + accumulator_row();
+        float bias[2] = {EXCHANGED ? bias_at(out, first) : 0,
+                         EXCHANGED ? bias_at(out, first + 8) : 0};
+        uint32_t pair = 0;
 #pragma unroll
-        for (int i = 0; i < COLUMNS / 2; ++i)
-            acc[i] += bias_at(out, first + (EXCHANGED ? i % 4 / 2 * 8 : i / 4 * 8 + i % 2));
+        for (int i = 0; i < COLUMNS / 2; i += 4) { // 8 columns
+            if (!EXCHANGED && i % WARP_THREADS == 0) {
+                const int own = column + 2 * (i + lane);
+                pair = pack_bf16(bias_at(out, own), bias_at(out, own + 1));
+            }
+            if (!EXCHANGED) {
+                const uint32_t given = __shfl_sync(0xffffffffu, pair, i % WARP_THREADS + lane % 4);
+                bias[0] = __uint_as_float(given << 16);
+                bias[1] = __uint_as_float(given & 0xffff0000);
+            }
+            for (int k = 0; k < 4; ++k)
+                acc[i + k] += bias[EXCHANGED ? k / 2 : k % 2];
+        }
     }
 
     // The warpgroup writes what is staged, rows of `columns`, to D from (row, column) on. A warp
