@@ -127,7 +127,7 @@ struct TileStore {
             const int first = uintptr_t(to) / sizeof(bf16) % 2;
             if (lane == 0 && first == 1 && width > 0)
                 to[0] = staging[place(i, 0)];
-#pragma unroll 1 // no register is left
+#pragma unroll 2 // more would take registers that some tiles lack
             for (int j = first + 2 * lane; j < width; j += 2 * WARP_THREADS)
                 if (j + 1 < width)
                     *reinterpret_cast<__nv_bfloat162 *>(&to[j]) = {staging[place(i, j)],
