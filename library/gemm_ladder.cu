@@ -4,9 +4,10 @@
 // All of the rung but its program: an inline main that nothing calls leaves no trace, so that the
 // harness is not needed.
 #define main inline unused_main
-#include "../steps/s08_choice.cu"
+#include "../steps/s09_apart.cu"
 #undef main
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -21,26 +22,24 @@ struct Call {
     const bf16 *bias;
     bf16 *workspace;
     size_t bytes;
-    bool constant_w;
 };
 
 static Call call_of(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,
                     long ldx, long ldw, long ldd, void *workspace, size_t bytes,
-                    cudaStream_t stream, bool constant_w) {
+                    cudaStream_t stream) {
     return {{.a = x, .b = w, .d = d, .m = m, .n = n, .k = k, .early = true, .stream = stream},
             {size_t(ldx), size_t(ldw), size_t(ldd)}, // a negative one becomes too large
             static_cast<const bf16 *>(bias),
             static_cast<bf16 *>(workspace),
-            bytes,
-            constant_w};
+            workspace == nullptr ? 0 : bytes};
 }
 
 // TMA takes rows that are multiples of 16 bytes apart. Others are copied, to whole k-tiles.
 static int copied_x(const Call &call) { return call.strides.a % 8 > 0 ? call.p.m : 0; } // rows
 static int copied_w(const Call &call) { return call.strides.b % 8 > 0 ? call.p.n : 0; }
 static int row_copied(const Call &call) { return tile_pieces(call.p.k, TILE_K) * TILE_K; }
-static size_t elements_copied(const Call &call) {
-    return (size_t(copied_x(call)) + copied_w(call)) * row_copied(call);
+static size_t bytes_copied(const Call &call) {
+    return (size_t(copied_x(call)) + copied_w(call)) * row_copied(call) * sizeof(bf16);
 }
 
 static int status_of_shape(const Call &call) {
@@ -64,15 +63,21 @@ static int status_of_memory(const Call &call) {
     if (!is_memory(call.p.d) || !is_memory(call.p.a) || !is_memory(call.p.b) || !workspace ||
         uintptr_t(call.bias) % sizeof(bf16) > 0)
         return GL_BAD_POINTER;
-    const size_t room = call.workspace == nullptr ? 0 : call.bytes / sizeof(bf16);
-    return room < elements_copied(call) ? GL_SMALL_WORKSPACE : GL_OK;
+    return call.bytes < bytes_copied(call) ? GL_SMALL_WORKSPACE : GL_OK;
 }
+
+// What is decided for a shape, but for what depends on pointers.
+struct Decided {
+    TileLaunch best;
+    TileLaunch lean; // which needs no memory for sums
+    size_t bytes;    // that the best one needs, copies and sums
+};
 
 // What is known of a device and of shapes; the guard is for both.
 static std::shared_mutex guard;
 static std::map<int, tile_gpu> gpus;
 using Key = std::array<size_t, 7>;
-static std::map<Key, TileLaunch> planned;
+static std::map<Key, const Decided *> decided; // never deleted: a call may read one
 
 static Key key_of(int device, const Call &call) {
     const problem &p = call.p;
@@ -80,10 +85,9 @@ static Key key_of(int device, const Call &call) {
             call.strides.a, call.strides.b, call.strides.d};
 }
 
-// Stores the best plans for a call, of the kernel that is named, if one is, and their number in
-// *found. The device is the current one. The caller has the guard.
-static int plans_of(const Call &call, int device, int kernel, tile_plan *plans, int wanted,
-                    int *found) {
+// Stores all plans for a call, the best first, and their number in *found. The device is the
+// current one. The caller has the guard.
+static int plans_of(const Call &call, int device, tile_plan *plans, int *found) {
     int major = 0, minor = 0;
     tile_gpu &gpu = gpus[device];
     if (gpu.l2_bytes == 0 &&
@@ -92,13 +96,12 @@ static int plans_of(const Call &call, int device, int kernel, tile_plan *plans, 
          major != 9 || minor != 0))
         return GL_BAD_DEVICE;
     problem p = call.p; // as the model knows it: operands are copied if k is no multiple of 8
-    p.k = elements_copied(call) > 0 ? p.k + (p.k % 8 == 0) : tile_pieces(p.k, 8) * 8;
-    p.kernel = kernel;
-    *found = choose(plans, wanted, &p, &gpu);
+    p.k = bytes_copied(call) > 0 ? p.k + (p.k % 8 == 0) : tile_pieces(p.k, 8) * 8;
+    *found = choose(plans, FAMILY.count, &p, &gpu);
     return *found > 0 ? GL_OK : GL_CUDA_ERROR;
 }
 
-// Stores in *launch that of a plan, but for what depends on pointers.
+// Stores in *launch that of a plan.
 static int decide_launch(const Call &call, const tile_plan &plan, TileLaunch *launch) {
     void *state = nullptr;
     TileLaunch *made = plan_launch(&state, FAMILY, plan, &call.p);
@@ -112,28 +115,55 @@ static int decide_launch(const Call &call, const tile_plan &plan, TileLaunch *la
     return made != nullptr ? GL_OK : GL_CUDA_ERROR;
 }
 
-// Stores in *launch what is decided for the call's shape, at its first call after deciding it.
-static int find_launch(int device, const Call &call, TileLaunch *launch) {
+// The bytes of the workspace that a plan needs, for copies and sums.
+static size_t bytes_of(const Call &call, const tile_plan &plan) {
+    const size_t sums = plan.apart ? sums_count(plan.parts, call.p.m, call.p.n) : 0;
+    return bytes_copied(call) + sums * sizeof(float);
+}
+
+// Decides for `best`, and for the first of the `found` plans that needs no sums: whole tiles are
+// always among them.
+static int decide_all(const Call &call, const tile_plan &best, const tile_plan *plans, int found,
+                      Decided *made) {
+    const tile_plan *const lean =
+        std::find_if(plans, plans + found - 1, [](const tile_plan &plan) { return !plan.apart; });
+    made->bytes = bytes_of(call, best);
+    return decide_launch(call, best, &made->best) || decide_launch(call, *lean, &made->lean)
+               ? GL_CUDA_ERROR
+               : GL_OK;
+}
+
+// Stores in *of what is decided for a call's shape, at the first call after deciding it.
+static int find_decided(const Call &call, const Decided **of) {
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess)
+        return GL_BAD_DEVICE;
     const Key key = key_of(device, call);
     {
         const std::shared_lock lock(guard);
-        const auto known = planned.find(key);
-        if (known != planned.end()) {
-            *launch = known->second;
+        const auto known = decided.find(key);
+        if (known != decided.end()) {
+            *of = known->second;
             return GL_OK;
         }
     }
     const std::unique_lock lock(guard);
-    tile_plan plan;
-    int found = 0, status = plans_of(call, device, 0, &plan, 1, &found);
+    tile_plan plans[FAMILY.count];
+    Decided made;
+    int found = 0, status = plans_of(call, device, plans, &found);
     if (status == GL_OK)
-        status = decide_launch(call, plan, launch);
-    if (status == GL_OK)
-        planned.emplace(key, *launch); // unless another thread was first
-    return status;
+        status = decide_all(call, plans[0], plans, found, &made);
+    if (status != GL_OK)
+        return status;
+    const Decided *&kept = decided[key];
+    if (kept == nullptr) // else another thread was first
+        kept = new Decided(made);
+    *of = kept;
+    return GL_OK;
 }
 
-static int start(const Call &call, TileLaunch launch) {
+// Starts what a call needs: copies of rows, the product, and the sums of parts.
+static int start_call(const Call &call, TileLaunch launch) {
     problem p = call.p;
     Pitches strides = call.strides;
     const int rows_x = copied_x(call), rows_w = copied_w(call), row = row_copied(call);
@@ -147,39 +177,33 @@ static int start(const Call &call, TileLaunch launch) {
         p.b = call.workspace + size_t(rows_x) * row;
         strides.b = row;
     }
-    if (make_launch(&launch, &p, strides, call.bias))
-        return GL_CUDA_ERROR;
-    launch.work.constant_b = call.constant_w && rows_w == 0;
-    return start_launch(&p, &launch) ? GL_CUDA_ERROR : GL_OK;
-}
-
-static int linear(const Call &call) {
-    int device = 0;
-    TileLaunch launch;
-    int status = status_of_shape(call);
-    if (status == GL_OK)
-        status = status_of_memory(call);
-    if (status == GL_OK)
-        status = cudaGetDevice(&device) == cudaSuccess ? find_launch(device, call, &launch)
-                                                       : GL_BAD_DEVICE;
-    return status == GL_OK ? start(call, launch) : status;
+    if (launch.plan.apart)
+        launch.sums = reinterpret_cast<float *>(call.workspace + bytes_copied(call) / sizeof(bf16));
+    return make_launch(&launch, &p, strides, call.bias) || start(&p, &launch) ? GL_CUDA_ERROR
+                                                                              : GL_OK;
 }
 
 int gl_linear_bf16(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,
                    long ldx, long ldw, long ldd, void *workspace, size_t bytes,
                    cudaStream_t stream) {
-    return linear(call_of(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream, false));
-}
-
-int gl_linear_bf16_constant_w(void *d, const void *x, const void *w, const void *bias, int m, int n,
-                              int k, long ldx, long ldw, long ldd, void *workspace, size_t bytes,
-                              cudaStream_t stream) {
-    return linear(call_of(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream, true));
+    const Call call = call_of(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream);
+    const Decided *of = nullptr;
+    int status = status_of_shape(call);
+    if (status == GL_OK)
+        status = status_of_memory(call);
+    if (status == GL_OK)
+        status = find_decided(call, &of);
+    if (status != GL_OK)
+        return status;
+    return start_call(call, call.bytes < of->bytes ? of->lean : of->best);
 }
 
 size_t gl_linear_workspace(int m, int n, int k) {
-    const Call dense = call_of(0, 0, 0, 0, m, n, k, k, k, n, 0, 0, 0, false);
-    return status_of_shape(dense) == GL_OK ? elements_copied(dense) * sizeof(bf16) : 0;
+    const Call dense = call_of(0, 0, 0, 0, m, n, k, k, k, n, 0, 0, 0);
+    const Decided *of = nullptr;
+    if (status_of_shape(dense) != GL_OK)
+        return 0;
+    return find_decided(dense, &of) == GL_OK ? of->bytes : bytes_copied(dense);
 }
 
 const char *gl_status_text(int status) {

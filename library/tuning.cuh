@@ -2,8 +2,6 @@
 
 #include "tune.h"
 
-#include <algorithm>
-
 constexpr double SAMPLE_SECONDS = 300e-6; // of launches, in a graph
 constexpr double MOST_LAUNCHES = 100;
 constexpr size_t MOST_COPIES = 1000;
@@ -51,12 +49,12 @@ static Call call_on(const Trial &trial, size_t copy) {
     return call;
 }
 
-// Copies that together are larger than twice the L2.
-static int make_trial(Trial *trial, double l2_bytes) {
+// Copies that together are larger than twice the L2, each with `workspace` bytes.
+static int make_trial(Trial *trial, double l2_bytes, size_t workspace) {
     const problem &p = trial->call.p;
     const Pitches &strides = trial->call.strides;
     trial->copy = whole_lines(p.m * strides.a) + whole_lines(p.n * strides.b) +
-                  whole_lines(p.m * strides.d) + elements_copied(trial->call);
+                  whole_lines(p.m * strides.d) + whole_lines(workspace / sizeof(bf16));
     const size_t copies = size_t(2 * l2_bytes) / (trial->copy * sizeof(bf16)) + 1;
     trial->copies = std::clamp(copies, size_t(2), MOST_COPIES);
     const size_t elements = trial->copies * trial->copy;
@@ -99,7 +97,7 @@ static int capture(Trial *trial, int candidate, const tile_plan &plan, double se
         return 1;
     int failed = record_captured(*trial, trial->begin);
     for (int i = 0; i < launches && !failed; ++i)
-        failed = start(call_on(*trial, size_t(candidate) * launches + i), launch);
+        failed = start_call(call_on(*trial, size_t(candidate) * launches + i), launch);
     failed |= record_captured(*trial, trial->end);
     failed |= launch_check(cudaStreamEndCapture(trial->captured, &graph), "capturing a graph");
     failed = failed || launch_check(cudaGraphInstantiate(&trial->graphs[candidate], graph, 0),
@@ -124,7 +122,10 @@ static double sample(void *context, int candidate) {
 // The index of the fastest plan; negative after printing a line.
 static int fastest(const Call &call, const tile_plan *plans, int count, const tile_gpu &gpu) {
     Trial trial = {.call = call};
-    int failed = make_trial(&trial, gpu.l2_bytes);
+    size_t workspace = 0;
+    for (int i = 0; i < count; ++i)
+        workspace = std::max(workspace, bytes_of(call, plans[i]));
+    int failed = make_trial(&trial, gpu.l2_bytes, workspace);
     for (int i = 0; i < count && !failed; ++i)
         failed = capture(&trial, i, plans[i], plans[i].cost / gpu.hertz);
     const int best = failed ? -1 : tune_pick(count, sample, &trial);
@@ -133,34 +134,42 @@ static int fastest(const Call &call, const tile_plan *plans, int count, const ti
 }
 
 int gl_linear_tune(int m, int n, int k, long ldx, long ldw, long ldd, cudaStream_t stream) {
-    const Call call = call_of(0, 0, 0, 0, m, n, k, ldx, ldw, ldd, 0, 0, stream, false);
-    int device = 0, found = 0, best = 0, status = status_of_shape(call);
+    const Call call = call_of(0, 0, 0, 0, m, n, k, ldx, ldw, ldd, 0, 0, stream);
+    int device = 0, found = 0, status = status_of_shape(call);
     if (status != GL_OK)
         return status;
     cudaDeviceProp gpu;
     if (cudaGetDevice(&device) != cudaSuccess ||
         cudaGetDeviceProperties(&gpu, device) != cudaSuccess)
         return GL_BAD_DEVICE;
-    char path[4096];
-    const tune_key key = {gpu.name, tune_family(&s08), m, n, k};
-    const int kept = tune_find(tune_path(path, sizeof path), &key);
-    tile_plan plans[TUNE_CANDIDATES];
-    const std::unique_lock lock(guard); // other threads' calls wait, and don't disturb the times
-    if (kept > 0 && kept <= FAMILY.count)
-        status = plans_of(call, device, kept, plans, 1, &found);
-    if (found == 0) {
-        status = plans_of(call, device, 0, plans, TUNE_CANDIDATES, &found);
-        best = status == GL_OK ? fastest(call, plans, found, gpus[device]) : 0;
-        const int unkept =
-            status == GL_OK && best >= 0 ? tune_add(path, &key, plans[best].kernel + 1) : 0;
-        if (unkept)
-            fprintf(stderr, "what was tuned is not kept in %s: %s\n", path, strerror(unkept));
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    if (launch_check(cudaStreamIsCapturing(stream, &capturing), "asking about a stream"))
+        return GL_CUDA_ERROR;
+    if (capturing != cudaStreamCaptureStatusNone) {
+        fprintf(stderr, "tuning waits for its stream, which is being captured: tune before\n");
+        return GL_CUDA_ERROR;
     }
+    char path[4096];
+    const tune_key key = {gpu.name, tune_family(&s09), m, n, k};
+    const int kept = tune_find(tune_path(path, sizeof path), &key);
+    tile_plan plans[FAMILY.count];
+    const std::unique_lock lock(guard); // other threads' calls wait, and don't disturb the times
+    status = plans_of(call, device, plans, &found);
     if (status != GL_OK)
         return status;
-    TileLaunch launch;
-    if (best < 0 || decide_launch(call, plans[best], &launch))
-        return GL_CUDA_ERROR;
-    planned[key_of(device, call)] = launch;
-    return GL_OK;
+    const auto is_kept = [=](const tile_plan &plan) { return plan.kernel + 1 == kept; };
+    const tile_plan *best = std::find_if(plans, plans + found, is_kept);
+    if (best == plans + found) {
+        const int index = fastest(call, plans, std::min(found, int(TUNE_CANDIDATES)), gpus[device]);
+        if (index < 0)
+            return GL_CUDA_ERROR;
+        best = &plans[index];
+        if (const int unkept = tune_add(path, &key, best->kernel + 1))
+            fprintf(stderr, "what was tuned is not kept in %s: %s\n", path, strerror(unkept));
+    }
+    Decided made;
+    status = decide_all(call, *best, plans, found, &made);
+    if (status == GL_OK)
+        decided[key_of(device, call)] = new Decided(made);
+    return status;
 }

@@ -58,22 +58,21 @@ struct Schedule {
 };
 
 // Copies the rows of A and then those of B, k columns each, to rows of `pitch` columns; zeros
-// follow. Theirs are `pitch_a` and `pitch_b` apart.
+// follow. `from`: how far theirs are apart.
 __global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
-    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch,
-             size_t pitch_a, size_t pitch_b) {
+    pad_rows(bf16 *to, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch, Pitches from) {
     launch_dependents();
     wait_for_launch_before(); // it may still read what this launch overwrites, or write A or B
     const int lane = threadIdx.x % WARP_THREADS;
     const int row = blockIdx.x * PAD_WARPS + warp_index();
-    const bf16 *from = row < m ? a + row * pitch_a : b + (row - m) * pitch_b;
+    const bf16 *of_row = row < m ? a + row * from.a : b + (row - m) * from.b;
     for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
          i += gridDim.y * PAD_COLUMNS) {
         bf16 values[PAD_LOADS]; // all loads are in flight before the first store
         for (int j = 0; j < PAD_LOADS; ++j)
-            values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
+            values[j] = i + j * WARP_THREADS < k ? of_row[i + j * WARP_THREADS] : bf16(0);
         for (int j = 0; j < PAD_LOADS && i + j * WARP_THREADS < pitch; ++j)
-            padded[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
+            to[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
     }
 }
 
@@ -178,14 +177,23 @@ static constexpr auto KERNELS = kernels(TileTable());
 constexpr int FORMS = 3; // of a kernel: whole tiles, parts in a cluster, and parts apart
 constexpr Family FAMILY = {KERNELS.data(), KERNELS.size() * FORMS, FORMS};
 
-// The cheapest plans for a product, at most `wanted`, the cheapest first; only that of the kernel
-// that the problem names, if it names one. Returns their number; 0 after printing a line.
-static int choose(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu) {
-    int l2 = 0, found = 0;
+// Stores in *gpu what the model asks of the current device. Returns 0, or 1 after printing a line.
+static int ask_gpu(tile_gpu *gpu) {
+    int l2 = 0;
     if (l2_size(&l2) || clock_and_memory(&gpu->hertz, &gpu->dram_bytes) ||
         family_clusters(FAMILY, gpu->clusters))
-        return 0;
+        return 1;
     gpu->l2_bytes = l2;
+    return 0;
+}
+
+// The cheapest plans for a product, at most `wanted`, the cheapest first; only that of the kernel
+// that the problem names, if it names one. Returns their number; 0 after printing a line. Asks the
+// current device for what *gpu doesn't say.
+static int choose(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu) {
+    int found = 0;
+    if (gpu->l2_bytes == 0 && ask_gpu(gpu))
+        return 0;
     for (int i = 0; i < FAMILY.count; ++i) {
         tile_plan plan = family_plan(FAMILY, i, p, gpu->clusters);
         plan.cost = tile_fitted_cycles(&KERNELS[i / FORMS].kind, &plan, p, gpu);
@@ -202,7 +210,7 @@ static int choose(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu)
 static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
 
 static int kernels_of(const problem *p, int *kernels, int most) {
-    tile_gpu gpu;
+    tile_gpu gpu = {};
     tile_plan plans[FAMILY.count];
     const int found = choose(plans, most, p, &gpu);
     for (int i = 0; i < found; ++i)
@@ -211,7 +219,7 @@ static int kernels_of(const problem *p, int *kernels, int most) {
 }
 
 static int explain(const problem *p) {
-    tile_gpu gpu;
+    tile_gpu gpu = {};
     tile_plan plans[5];
     const int found = choose(plans, 5, p, &gpu);
     for (int i = 0; i < found; ++i)
@@ -219,24 +227,9 @@ static int explain(const problem *p) {
     return found == 0;
 }
 
-static int prepare(const problem *p, void **state) {
-    tile_gpu gpu;
-    tile_plan plan = {.kernel = -1};
-    choose(&plan, 1, p, &gpu);
-    TileLaunch *made = plan_launch(state, FAMILY, plan, p);
-    if (made == nullptr)
-        return 1;
-    made->group = tile_group(&made->kernel->kind, &plan);
-    if (plan.apart && allocate_array(&made->sums, sums_count(plan.parts, p->m, p->n)))
-        return 1;
-    problem padded = *p; // the product with rows that TMA takes
-    padded.k = tile_pitch(p->k);
-    if (padded.k > p->k) {
-        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
-            return 1;
-        padded.a = made->padded;
-        padded.b = made->padded + size_t(p->m) * padded.k;
-    }
+// What this rung decides. `ragged`: some rows of A or B begin within a line of the L2.
+static void decide(TileLaunch *made, bool ragged) {
+    made->group = tile_group(&made->kernel->kind, &made->plan);
     // CTAs of an early launch start where others end, scattered over the chip. Without multicast,
     // neighbours in the order then read the same lines of the L2 apart, which costs a long product
     // more than it gains at its start.
@@ -244,33 +237,61 @@ static int prepare(const problem *p, void **state) {
         made->cluster == 1 && (made->plan.cost > LONG_PRODUCT || (!made->fits_l2 && made->idles));
     // DRAM is read 256 bytes at a time also where an operand is read once.
     made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
-    if (padded.k % TILE_K > 0) { // a row of a k-tile is parts of two lines of the L2
+    if (ragged) { // a row of a k-tile is parts of two lines of the L2
         // The next k-tile reads one of them again, so that no line may be evicted first.
         made->hints = false;
         // Where the L2 holds A and B, fetching both lines again only costs it time.
         const bool apart = made->plan.parts > 1 && made->cluster > made->plan.parts;
         made->promotes &= !made->fits_l2 && !apart;
     }
+}
+
+static int prepare(const problem *p, void **state) {
+    tile_gpu gpu = {};
+    tile_plan plan = {.kernel = -1};
+    choose(&plan, 1, p, &gpu);
+    TileLaunch *made = plan_launch(state, FAMILY, plan, p);
+    if (made == nullptr)
+        return 1;
+    if (plan.apart && allocate_array(&made->sums, sums_count(plan.parts, p->m, p->n)))
+        return 1;
+    problem padded = *p; // the product with rows that TMA takes
+    padded.k = tile_pitch(p->k);
+    decide(made, padded.k % TILE_K > 0);
+    if (padded.k > p->k) {
+        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
+            return 1;
+        padded.a = made->padded;
+        padded.b = made->padded + size_t(p->m) * padded.k;
+    }
     return make_launch(made, &padded);
 }
 
-static int launch(const problem *p, void *state) {
-    const TileLaunch *made = static_cast<const TileLaunch *>(state);
+// Starts pad_rows for the first m rows of A and n of B.
+static int pad(const problem *p, bf16 *padded, int m, int n, int pitch, const Pitches &from) {
     const int split = ceil_div(p->k, PAD_COLUMNS);
-    const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
-    if (made->padded && launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS),
-                                     dim3(1), 0, p->stream, made->padded, p->a, p->b, p->m, p->n,
-                                     p->k, tile_pitch(p->k), p->k, p->k))
+    const dim3 pads(ceil_div(m + n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
+    return launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
+                        p->stream, padded, p->a, p->b, m, n, p->k, pitch, from);
+}
+
+// Starts the product and, of parts that are apart, the launch that adds them.
+static int start(const problem *p, TileLaunch *made) {
+    const size_t threads = size_t(p->m) * (sums_pitch(p->n) / ADDED);
+    return start_launch(p, made) ||
+           (made->sums &&
+            launch_early(true, add_parts, dim3((threads - 1) / ADD_THREADS + 1), dim3(ADD_THREADS),
+                         dim3(1), 0, p->stream, made->sums, made->plan.parts, made->work.out));
+}
+
+static int launch(const problem *p, void *state) {
+    TileLaunch *made = static_cast<TileLaunch *>(state);
+    if (made->padded && pad(p, made->padded, p->m, p->n, tile_pitch(p->k), dense_rows(p)))
         return 1;
     problem padded = *p;
     // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
     padded.early = p->early || made->padded;
-    if (start_launch(&padded, state))
-        return 1;
-    const size_t threads = size_t(p->m) * (sums_pitch(p->n) / ADDED);
-    return made->sums &&
-           launch_early(true, add_parts, dim3((threads - 1) / ADD_THREADS + 1), dim3(ADD_THREADS),
-                        dim3(1), 0, p->stream, made->sums, made->plan.parts, made->work.out);
+    return start(&padded, made);
 }
 
 static void release(void *state) {
@@ -281,7 +302,7 @@ static void release(void *state) {
 
 static const step s09 = {
     .name = "s09",
-    .idea = "a family of tiles, and a model",
+    .idea = "parts of tiles apart",
     .computes = GEMM_BF16,
     .launches_early = true,
     .min_compute_capability = 90,

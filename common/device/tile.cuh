@@ -92,8 +92,11 @@ struct Pitches {
     size_t d;
 };
 
+// TMA writes chunks of 16 bytes: a row that ends within one would be written past its end.
+inline bool tma_stores(const problem *p, size_t pitch_d) { return (p->n | pitch_d) % 8 == 0; }
+
 // Makes them: of a product's operands for the kernel's A and B or, swapped, the other way round.
-// TMA takes rows that are multiples of 16 bytes apart; if D's aren't, there is no map of D.
+// TMA takes rows that are multiples of 16 bytes apart. There is no map of a D that it can't store.
 inline int make_tile_maps(TileMaps *maps, const tile_kind &kind, const problem *p,
                           const Pitches &pitches, CUtensorMapL2promotion promotion) {
     const bool swap = kind.swapped;
@@ -103,7 +106,7 @@ inline int make_tile_maps(TileMaps *maps, const tile_kind &kind, const problem *
            make_tensor_map_2d(&maps->b, swap ? p->a : p->b, swap ? p->m : p->n, p->k,
                               kind.columns / kind.above, TILE_K, SWIZZLED_128B, promotion,
                               swap ? pitches.a : pitches.b) ||
-           (pitches.d % 8 == 0 &&
+           (tma_stores(p, pitches.d) &&
             make_tensor_map_2d(&maps->d, p->d, p->m, p->n, kind.box_rows, kind.box_columns,
                                swizzle_of_rows(kind.box_columns * int(sizeof(bf16))),
                                l2_promotion<bf16>(), pitches.d));

@@ -18,8 +18,6 @@ struct Work {
     grouped_order order; // of tiles, or of clusters' blocks of them
     bool again_a;        // the next wave reads these rows again, A's or, swapped, B's ...
     bool again_b;        // ... or the other operand's
-    // No launch that may still run when this one starts writes B.
-    bool constant_b = false;
 };
 
 // The work of a plan, in groups of `group` rows of tiles. `hints`: what the next wave doesn't read
@@ -29,8 +27,8 @@ inline Work work_of(const problem *p, const tile_plan &plan, int group, bool hin
     const int in_group = (group < plan.tiles_m ? group : plan.tiles_m) * plan.tiles_n; // tiles
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     hints = hints && plan.tiles_m * plan.tiles_n > plan.workers;
-    // TMA stores whole tiles, to rows that are multiples of 16 bytes.
-    bf16 *const d = plan.parts > 1 || pitch % 8 > 0 ? static_cast<bf16 *>(p->d) : nullptr;
+    // TMA stores whole tiles, in chunks of 16 bytes.
+    bf16 *const d = plan.parts > 1 || !tma_stores(p, pitch) ? static_cast<bf16 *>(p->d) : nullptr;
     return {.out = {d, bias, p->m, p->n, pitch},
             .k_tiles = ceil_div(p->k, TILE_K),
             .parts = divisor_of(plan.parts),

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t TILE_ALIGNMENT = 128;
 constexpr std::uint32_t BULK_ALIGNMENT = 16;
+constexpr std::uint32_t STORE_CHUNK = 16; // bytes
 
 // ---------------------------------------------------------------------------- checks
 
@@ -251,6 +252,12 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
                         at.at[i]),
                  {note_at(where, "stored here")});
     const Box box = checked_box(map, at, tile, "TMA store", where);
+    const std::uint64_t element = box.tensor.element_bytes, row = box.tensor.sizes[0] * element;
+    if (row % STORE_CHUNK != 0 && (at.at[0] + box.tensor.box[0]) * element > row)
+        reject("a TMA store",
+               format(" past rows of %llu bytes: it writes chunks of 16 bytes",
+                      (unsigned long long)row),
+               where);
     const auto store = std::make_shared<Store>(Store{box, reduce, current->bulk.join(where), {}});
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;

@@ -58,14 +58,14 @@ __global__ void store_tile(const __grid_constant__ TensorMap map_d, Output out) 
         bulk_wait_read<0>();
 }
 
-// D ends 4 rows before the tile does and, where TMA does not store it, 5 columns. With a bias rows
-// are apart, and TMA clips columns, too.
+// D ends 4 rows before the tile does and, where TMA does not store it, 5 columns; TMA writes chunks
+// of 16 bytes. With a bias rows are apart.
 template <int COLUMNS, bool EXCHANGED, bool BY_TMA, bool BIASED>
 static void expect_stored() {
     using Store = TileStore<COLUMNS, EXCHANGED>;
     const int m = TILE_ROW + (EXCHANGED ? COLUMNS : 64) - 4;
-    const int n = TILE_COLUMN + (EXCHANGED ? 64 : COLUMNS) - (BY_TMA && !BIASED ? 0 : 5);
-    const int pitch = BIASED ? n + 5 + 8 : n;
+    const int n = TILE_COLUMN + (EXCHANGED ? 64 : COLUMNS) - (BY_TMA ? 0 : 5);
+    const int pitch = BIASED ? n + 8 : n;
     const DeviceArray<uint16_t> d(m * pitch, UNWRITTEN);
     const Bias bias(n);
     TensorMap map_d{};
