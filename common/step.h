@@ -79,7 +79,8 @@ typedef struct step_tile {
     int beside;     /* ... and side by side */
     bool swaps;     /* A and B */
     bool ping_pong; /* each consumer has a tile of its own */
-    bool gathers;   /* it cuts tiles along k, and adds the parts of one in its cluster */
+    bool gathers;   /* it cuts tiles along k, and adds the parts of each: in its cluster ... */
+    bool apart;     /* ... or, if each is in a cluster of its own, by a launch of its own */
 } step_tile;
 
 /* One rung. The three functions return 0, or print one line to stderr and return non-zero. */
