@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fits the constants of common/device/tile_model.h to measured times, and judges the choice.
 
-    build/steps/s08 --kernel all --explain >build/kernels.txt
-    build/steps/s08 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
+    build/steps/s09 --kernel all --explain >build/kernels.txt
+    build/steps/s09 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
     python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
     python3 -m bench.fit [--fit TIMES.xz]... TIMES.xz...
 

@@ -127,7 +127,7 @@ typedef struct step {
     int (*prepare)(const problem *problem, void **state);
     /* Starts the kernel on problem->stream and returns at once. Launched many times per state, but
      * launches of one state must follow one another, as they do on one stream: kernels may write to
-     * the state (s07 and s08 pad rows in it). Products that are to run at the same time need a
+     * the state (s07 to s09 pad rows in it). Products that are to run at the same time need a
      * state each. After a launch that was aborted or failed, the state holds anything: release it
      * and prepare another. */
     int (*launch)(const problem *problem, void *state);

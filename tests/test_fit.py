@@ -1,4 +1,4 @@
-"""bench/fit.py finds constants of the model of s08 from times that were made with others."""
+"""bench/fit.py finds constants of the model of s09 from times that were made with others."""
 
 import ctypes
 import json
@@ -44,7 +44,7 @@ def timed(model, numbers):
     model.library.model_loss(given, len(points), *rows)
     seconds = [cycle / fit.HERTZ * numbers.uniform(0.99, 1.01) for cycle in cycles]
     timed = {f"kernel-{i}": {"seconds": [one] * 3} for i, one in zip(points, seconds)}
-    return made_runs.row("s08", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
+    return made_runs.row("s09", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
 
 
 @pytest.mark.needs("model.so")
@@ -68,7 +68,7 @@ def test_fit(tmp_path, capsys):
         assert 0.8 < values[name] / before[name] / factor < 1.25
     assert judged.loss(values) < judged.loss(before) / 4
     assert max(judged.costs(values))[0] < 1.03
-    rows.write_text(json.dumps(made_runs.row("s08", {"step": {"seconds": [1.0]}})))
+    rows.write_text(json.dumps(made_runs.row("s09", {"step": {"seconds": [1.0]}})))
     with pytest.raises(ValueError, match="rows.jsonl"):
         fit.keep(LISTED, [rows], others)
 
