@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Fits the constants of common/device/tile_model.h to measured times, and judges the choice.
 
-    build/steps/s08 --kernel all --explain >build/kernels.txt
-    build/steps/s08 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
+    build/steps/s09 --kernel all --explain >build/kernels.txt
+    build/steps/s09 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
     python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
     python3 -m bench.fit [--fit TIMES.xz]... TIMES.xz...
 
-Run the rung where there is a GPU: it says what each of its kernels is, and times all of them beside
-its choice; ROWS are the files that --json writes. --keep writes the median times of ROWS and what
-the kernels are to one small file, from which anybody can fit again: neither the fit nor the
-judgement needs a GPU. What the choice costs against the fastest kernel is said for TIMES by the
+Run the rung where there is a GPU: it lists its kernels, each once for each of its forms (whole
+tiles, parts in a cluster, parts apart), and times all of them beside its choice; ROWS are the files
+that --json writes. --keep writes the median times of ROWS and the list to one small file, from which
+anybody can fit again: neither the fit nor the judgement needs a GPU. What the choice costs against
+the fastest kernel is said for all TIMES together, whose GPUs, lists and forms may differ, by the
 header's constants; with --fit also by constants with which predicted times come close to the
-measured ones of that file, most of all among the fastest kernels of a shape. They are printed as
-the header has them. A fit takes a minute or two.
+measured ones of those files, most of all among the fastest kernels of a shape. They are printed as
+the header has them. A fit takes a minute or two for each file.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from statistics import geometric_mean, median
 from typing import NamedTuple
 
 from bench import results
-from bench.results import ROOT
+from bench.results import RESULTS, ROOT
 from bench.shapes import shape_text
 
 HEADER = ROOT / "common" / "device" / "tile_model.h"

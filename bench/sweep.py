@@ -3,7 +3,7 @@
 heuristics, and records a row for each.
 
     python3 -m bench.sweep --sizes aligned:1,few
-    python3 -m bench.sweep --sizes any:2:15,4096 --steps s08 --kernel all --tune
+    python3 -m bench.sweep --sizes any:2:15,4096 --steps s09 --kernel all --tune
 
 A family of shapes (aligned, any, rows, odd, small) is drawn from the seed after it: 60 of them,
 unless a number follows (bench/shapes.py). One process of the rung's program measures all shapes in

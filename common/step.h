@@ -79,7 +79,8 @@ typedef struct step_tile {
     int beside;     /* ... and side by side */
     bool swaps;     /* A and B */
     bool ping_pong; /* each consumer has a tile of its own */
-    bool gathers;   /* it cuts tiles along k, and adds the parts of one in its cluster */
+    bool gathers;   /* it cuts tiles along k, and adds the parts of each: in its cluster ... */
+    bool apart;     /* ... or, if each is in a cluster of its own, by a launch of its own */
 } step_tile;
 
 /* One rung. The three functions return 0, or print one line to stderr and return non-zero. */
@@ -126,7 +127,7 @@ typedef struct step {
     int (*prepare)(const problem *problem, void **state);
     /* Starts the kernel on problem->stream and returns at once. Launched many times per state, but
      * launches of one state must follow one another, as they do on one stream: kernels may write to
-     * the state (s07 and s08 pad rows in it). Products that are to run at the same time need a
+     * the state (s07 to s09 pad rows in it). Products that are to run at the same time need a
      * state each. After a launch that was aborted or failed, the state holds anything: release it
      * and prepare another. */
     int (*launch)(const problem *problem, void *state);

@@ -93,9 +93,9 @@ unsigned long long tune_family(const step *step) {
     for (int i = 0; i < step->kernels && step->tile_of != NULL; ++i) {
         const step_tile tile = step->tile_of(i);
         /* Number by number: between them a struct may hold anything. */
-        const int numbers[] = {tile.m,      tile.n,         tile.k,      tile.wide_n,
-                               tile.stages, tile.group,     tile.above,  tile.beside,
-                               tile.swaps,  tile.ping_pong, tile.gathers};
+        const int numbers[] = {tile.m,      tile.n,         tile.k,       tile.wide_n,
+                               tile.stages, tile.group,     tile.above,   tile.beside,
+                               tile.swaps,  tile.ping_pong, tile.gathers, tile.apart};
         hash = hash_bytes(hash, numbers, sizeof numbers);
     }
     return hash;

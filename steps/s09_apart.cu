@@ -15,6 +15,7 @@
 #include "device/tile_launch.cuh"
 #include "device/tile_model.h"
 #include "device/tile_table.cuh"
+#include "device/vector.cuh"
 #include "device/wgmma.cuh"
 
 constexpr int PRODUCER_REGISTERS = 40;
@@ -23,6 +24,7 @@ constexpr int PAD_WARPS = 8;                          // a row each
 constexpr int PAD_LOADS = 8;                          // of a lane at a time
 constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
 constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
+constexpr int ADD_THREADS = 128;
 constexpr double LONG_PRODUCT = 50e3; // cycles, found in trials on an H100: see prepare()
 
 // The pieces of work of a CTA, one after the other.
@@ -74,6 +76,35 @@ __global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
         for (int j = 0; j < PAD_LOADS && i + j * WARP_THREADS < pitch; ++j)
             to[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
     }
+}
+
+// Adds the sums of all parts, in their order, and the bias, and writes them to D.
+__global__ void __launch_bounds__(ADD_THREADS)
+    add_parts(const float *sums, int parts, const __grid_constant__ Output out) {
+    launch_dependents();
+    wait_for_launch_before(); // all sums are there
+    const int pitch = sums_pitch(out.n);
+    const size_t count = size_t(out.m) * pitch; // of a part
+    const size_t i = (size_t(blockIdx.x) * ADD_THREADS + threadIdx.x) * ADDED;
+    if (i >= count)
+        return;
+    float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll 8 // reads in flight
+    for (int part = 0; part < parts; ++part) {
+        const float4 more = *reinterpret_cast<const float4 *>(&sums[part * count + i]);
+        sum = make_float4(sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w);
+    }
+    float values[ADDED] = {sum.x, sum.y, sum.z, sum.w};
+    const int row = i / pitch, column = i % pitch;
+    for (int j = 0; j < ADDED && out.bias != nullptr; ++j)
+        values[j] += bias_at(out, column + j);
+    bf16 *to = &out.d[row * out.pitch + column];
+    const bool by_fours = (out.n | out.pitch) % ADDED == 0;
+    if (by_fours)
+        *reinterpret_cast<uint2 *>(to) =
+            make_uint2(pack_bf16(values[0], values[1]), pack_bf16(values[2], values[3]));
+    for (int j = 0; j < ADDED && !by_fours && column + j < out.n; ++j)
+        to[j] = __float2bfloat16_rn(values[j]);
 }
 
 template <typename T>

@@ -13,6 +13,7 @@ LARGER = {
     "v02": (ANY, 350, "another machine: tensor cores fed by TMA instead of CUDA cores"),
     "v04": (ANY, 350, "another shape of program: producer and consumer instead of one loop"),
     "s01": (219, 350, "ring and roles move to common/device, and the kernel becomes a template"),
+    "s09": (100, 360, "a second kernel, which adds the parts"),
     "f04": (104, 350, "the tile, its blocks and its scales change together"),
     "f05": (101, 350, "scales, their barrier and their maps"),
     "a02": (ANY, 350, "another interface: mma.sync from registers instead of WMMA"),

@@ -1,4 +1,4 @@
-"""bench/fit.py finds constants of the model of s08 from times that were made with others."""
+"""bench/fit.py finds constants of the model of s09 from times that were made with others."""
 
 import ctypes
 import json
@@ -16,14 +16,14 @@ from bench import fit
 pytestmark = CACHED
 
 KERNELS = {
-    "128 x 256, 4 stages, cooperative, gathers": (128, 256, 2, 0, 0, 4, 1, 1, 0, 1, 0, 64),
-    "256 x 200, 3 stages, cooperative, 1x4": (256, 200, 2, 0, 0, 3, 1, 4, 0, 0, 0, 200),
-    "128 x 160, 5 stages, ping-pong, 4x2": (128, 160, 2, 0, 1, 5, 4, 2, 0, 0, 0, 32),
-    "64 x 16, 16 stages, one consumer, swapped": (64, 16, 1, 0, 0, 16, 1, 1, 1, 0, 0, 64),
-    "192 x 192, 4 stages, cooperative by columns": (192, 192, 2, 1, 0, 4, 1, 1, 0, 0, 0, 32),
+    "128 x 256, 4 stages, cooperative, gathers": (128, 256, 2, 0, 0, 4, 1, 1, 0, 1, 1, 0, 64),
+    "256 x 200, 3 stages, cooperative, 1x4": (256, 200, 2, 0, 0, 3, 1, 4, 0, 0, 1, 0, 200),
+    "128 x 160, 5 stages, ping-pong, 4x2": (128, 160, 2, 0, 1, 5, 4, 2, 0, 0, 1, 0, 32),
+    "64 x 16, 16 stages, one consumer, swapped": (64, 16, 1, 0, 0, 16, 1, 1, 1, 0, 1, 0, 64),
+    "192 x 192, 4 stages, cooperative by columns": (192, 192, 2, 1, 0, 4, 1, 1, 0, 0, 1, 0, 32),
 }
 OTHER = {"start": 0.5, "clock_byte": 2}  # times the header's
-FORMS = 2
+FORMS = 3
 CLUSTERS = (132, 66, 39, 30, 22, 17, 15, 15)
 LISTED = f"clusters of 1, 2 ... CTAs that are resident at once: {' '.join(map(str, CLUSTERS))}\n"
 LISTED += "".join(f"   1  {words}   2  whole\n" * FORMS for words in KERNELS)
@@ -44,7 +44,7 @@ def timed(model, numbers):
     model.library.model_loss(given, len(points), *rows)
     seconds = [cycle / fit.HERTZ * numbers.uniform(0.99, 1.01) for cycle in cycles]
     timed = {f"kernel-{i}": {"seconds": [one] * 3} for i, one in zip(points, seconds)}
-    return made_runs.row("s08", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
+    return made_runs.row("s09", {"step": {"seconds": [1.0] * 3}, **timed}, shape, rounds=3)
 
 
 @pytest.mark.needs("model.so")
@@ -68,17 +68,20 @@ def test_fit(tmp_path, capsys):
         assert 0.8 < values[name] / before[name] / factor < 1.25
     assert judged.loss(values) < judged.loss(before) / 4
     assert max(judged.costs(values))[0] < 1.03
-    rows.write_text(json.dumps(made_runs.row("s08", {"step": {"seconds": [1.0]}})))
+    rows.write_text(json.dumps(made_runs.row("s09", {"step": {"seconds": [1.0]}})))
     with pytest.raises(ValueError, match="rows.jsonl"):
         fit.keep(LISTED, [rows], others)
 
 
-RECORDED = fit.ROOT / "bench/results/nvidia-h100-80gb-hbm3/fit.jsonl.xz"
+RECORDED = {"nvidia-h100-80gb-hbm3": 175, "nvidia-h200": 45}  # shapes of their files
 
 
 @pytest.mark.needs("model.so")
 def test_recorded():
     """The header's constants fit the recorded times; how well they choose is for other shapes to say."""
-    times = fit.Times(RECORDED)
-    assert len(times.shapes) == 175
-    assert geometric_mean(cost for cost, _ in times.costs(fit.constants())) < 1.035
+    files = {fit.RESULTS / gpu / "fit.jsonl.xz": count for gpu, count in RECORDED.items()}
+    for path, count in files.items():
+        times = fit.Times(path)
+        assert len(times.shapes) == count
+        assert geometric_mean(cost for cost, _ in times.costs(fit.constants())) < 1.035
+    assert len(fit.Times(*files).shapes) == sum(files.values())

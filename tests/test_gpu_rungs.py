@@ -58,13 +58,14 @@ KERNELS = [
     ("s", "", "296 584 440, 896 64 568, 72 136 8200, 256 256 8192, 200 584 568"),
     ("s", ANY_ROW, "100 135 4104, 15 62 5001"),
 ]
-MANY = 64
+MANY, EVERY = 64, 19  # prime to the forms as well
 SANITIZED = [
     ("[vsaf]", "", "256 512 256"),
     ("[vsaf]", CLIPS, "200 456 200"),
     ("s", ANY_ROW, "129 203 135"),
     ("s0[5-7]", "", "72 136 2056 --kernel 4"),  # tiles in parts
     ("s07", "", "72 130 2056 --kernel 4"),
+    ("s09", ANY_ROW, "72 131 16392"),  # in parts apart
     ("t", "", "128 256, 100 228"),
 ]
 STANDALONE_AT = [
@@ -127,27 +128,27 @@ def run_shapes(folder, rung, shapes, *checker):
 @pytest.mark.seconds(20)
 def test_right(rung, tmp_path):
     """So are the contenders, and guards are whole; two processes give the same bits. Of many kernels
-    that a rung chooses among every ninth runs, with FULL=1 each."""
+    that a rung chooses among some run, with FULL=1 each."""
     shapes, of_kernels = shapes_of(rung, RIGHT), shapes_of(rung, KERNELS)
     (tmp_path / "again").mkdir()
     again = run_shapes(tmp_path / "again", rung, shapes if FULL else shapes[:8])
     if of_kernels:
         refusal = run(BUILD / "steps" / rung, "--kernel", "0").stdout
         count = int(re.search(r"from 1 to (\d+)", refusal)[1])
-        numbers = range(1, 1 + count, 1 if FULL or count <= MANY else 9)
+        numbers = range(1, 1 + count, 1 if FULL or count <= MANY else EVERY)
         shapes += [[*one, "--kernel", str(at)] for at, one in zip(numbers, cycle(of_kernels))]
     assert again and all(again)
     assert run_shapes(tmp_path, rung, shapes)[: len(again)] == again
 
 
-@pytest.mark.needs("steps/s08")
+@pytest.mark.needs("steps/s09")
 def test_tuned(tmp_path, monkeypatch):
     """The quick tuner's pick is timed beside the choice, in the row and in the user's file, on which
     nothing of the next run depends; the longer search is another contender."""
     file, row = tmp_path / "folder" / "tuned.txt", tmp_path / "row.json"
     monkeypatch.setenv("GEMM_LADDER_TUNED", str(file))
     for more in ([], ["--kernel", "best:16"]):
-        ended = run(BUILD / "steps/s08", "--size", "512", "--tune", "--json", row, *more)
+        ended = run(BUILD / "steps/s09", "--size", "512", "--tune", "--json", row, *more)
         assert ended.returncode == 0 and f"kept in {file}" in ended.stdout, ended.stdout
         found = json.loads(row.read_text())
         gpu, pick = found["context"]["gpu"]["name"], found["timed"]["tuned"]["kernel"]
@@ -157,7 +158,7 @@ def test_tuned(tmp_path, monkeypatch):
         assert words[:-1] == [gpu, "512", "512", "512", str(pick)]
     assert len(file.read_text().splitlines()) == 3
     monkeypatch.setenv("GEMM_LADDER_TUNED", "/dev/null/tuned.txt")
-    ended = run(BUILD / "steps/s08", "--size", "512", "--tune")
+    ended = run(BUILD / "steps/s09", "--size", "512", "--tune")
     assert ended.returncode == 0 and "cannot keep kernel" in ended.stdout
 
 

@@ -151,7 +151,7 @@ NO_BLOCKS = (
     *("hazard v07 no-such-bug", "hazard ../v07 x", "agreement v07", "sources of this"),
     *("figures v07 : tflops", "figures : v99 : tflops", "figures : v07 : speed"),
     *("figures : v06/v07/v08 : tflops", "figures @1234567 : v07 : tflops"),
-    *("sweep ", "sweep 8", "sweep s08 one", "sweep s08 each 1", "sweep v99", "worst s08 ten"),
+    *("sweep ", "sweep 8", "sweep s09 one", "sweep s09 28 each", "sweep v99", "worst s09 ten"),
     *("energy joules v16", "energy parts"),
 )
 BROKEN = (
@@ -165,13 +165,13 @@ BROKEN = (
 def test_sweep(tmp_path):
     """A row for each family on each card, a dash where a card was not swept or a row doesn't tell; with squares
     each row has its worst shape too. Without a record that is said."""
-    assert tables.sweep(tables.Library(tmp_path), "s08") == [tables.NOTHING]
+    assert tables.sweep(tables.Library(tmp_path), "s09") == [tables.NOTHING]
     for gpu, families in ((made_runs.H200, ("aligned", "odd")), (made_runs.H100, ("odd",))):
         for family in families:
             for row in made_runs.swept(family, gpu, tuned=gpu == made_runs.H200):
                 results.append(tmp_path / results.slug(gpu) / "shapes.jsonl", row)
     library = tables.Library(tmp_path)
-    short, (head, _, *rows) = (tables.sweep(library, "s08", *more) for more in ((), ("each",)))
+    short, (head, _, *rows) = (tables.sweep(library, "s09", *more) for more in ((), ("each",)))
     assert short[2] == "| aligned | 1.210 | 1.032 | +10.0 | +3.2 | – | – | – | – |"
     assert short[6] == "| odd | 1.210 | 1.032 | +10.0 | +3.2 | 1.210 | 1.065 | +10.0 | – |"
     assert "H200: *Timed / best*: the quick tuner's pick of the model's first 8 over" in short[-1]
@@ -185,7 +185,7 @@ def test_sweep(tmp_path):
     wanted = "1.210 | 1.000 | 1.032 | 0.968 | +10.0 | +33.1 | +3.2 | +10.0 "
     assert rows[0] == f"| aligned | H200 | {wanted}{ends}"
     assert rows[2] == f"| odd | H100 | 1.210 | 1.000 | 1.065 | 1.065 | +10.0 | +33.1 | – | – {ends}"
-    heads, _, first, *others = tables.worst(library, "s08", "2")
+    heads, _, first, *others = tables.worst(library, "s09", "2")
     assert heads.split(" | ")[5] == "timed regret" and len(others) == 1
     assert first.count(" | 1.000 | 1.065 | +33.1 | +0.0 | ") == 1
 

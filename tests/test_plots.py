@@ -344,7 +344,7 @@ MADE = (
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
     ("sizes", lambda: [run(**NEWER), *at_sizes(), *at_sizes(**LOW, **NEWER)], "v17", "H100"),
     ("sizes", lambda: at_sizes(alone=True), "v17|8192|abc1234", "of cuBLASLt,"),
-    ("sizes", lambda: [*at_sizes(), *at_sizes(names=("v16", "s08"))], "s08|v16", "v17"),
+    ("sizes", lambda: [*at_sizes(), *at_sizes(names=("v16", "s09"))], "s09|v16", "v17"),
     ("sizes", lambda: at_sizes()[:2], "recorded: 2048³, 4096³", "8192"),
     ("sustained", lambda: [run(), steady(better=0.8)], "1.101|710|568", "measured apart"),
     ("sustained", lambda: [run(**NEWER), steady()], "abc1234|7654321|at commits", "cards"),
@@ -408,4 +408,4 @@ def test_choice():
     assert of("share_and_clock").find(records_of(older, slow)) == older
     runs = swept("aligned")
     found = of("any_shape").find(records_of(run(), *runs, *runs, chosen=True))
-    assert found == ({"aligned": runs}, "s08")
+    assert found == ({"aligned": runs}, "s09")

@@ -64,7 +64,7 @@ def test_programs(tmp_path):
             continue
         planned = bench(mains[module], *options, "--dry-run", "--build", tmp_path)
         if module == "bench.sweep":
-            holds(planned, f"pass 1, s08: {tmp_path}/steps/")
+            holds(planned, f"pass 1, s09: {tmp_path}/steps/")
             families = {word for word in options[-1].split(",") if ":" in word}
             assert families == {*bars.FAMILIES}
 

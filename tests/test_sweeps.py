@@ -55,8 +55,8 @@ def test_families(family):
 
 def house(folder, **told):
     """A fake rung that a sweep runs."""
-    usual = ["--rounds", 3, "--sizes", "any:1:5", "--steps", "s08"]
-    return House(folder, sweep_main, usual, s08=told)
+    usual = ["--rounds", 3, "--sizes", "any:1:5", "--steps", "s09"]
+    return House(folder, sweep_main, usual, s09=told)
 
 
 DRAWN = shapes.of_word("any:1:5", "v")
@@ -79,11 +79,11 @@ def test_sweep(tmp_path, told, processes, failed, refused):
     said = made.run(status=1 if failed else 0)
     points = {one.shape: one for one in made.runs()}
     assert {*points} == {*DRAWN}
-    whys = {shape: one.failed["s08"] for shape, one in points.items() if one.failed}
+    whys = {shape: one.failed["s09"] for shape, one in points.items() if one.failed}
     assert whys == dict.fromkeys(failed, "exit status 1: WRONG      exact: 1 of 4 differ")
-    assert {at: one.refused["s08"] for at, one in points.items() if one.refused} == refused
+    assert {at: one.refused["s09"] for at, one in points.items() if one.refused} == refused
     assert made.calls().count("runs") == processes
-    assert {len(one.seconds("s08")) for one in points.values() if one.measured} == {3}
+    assert {len(one.seconds("s09")) for one in points.values() if one.measured} == {3}
     of_first, of_best = "of cuBLASLt's first 2.000 (2.000 to 2.000)", "timed, of its best 1.562 ("
     holds(said, of_first, of_best, "untimed regret 1.250 (", "by early launch 1.500 (")
     assert "timed regret" not in said.replace("untimed regret", "")
@@ -107,20 +107,20 @@ def test_lean():
     """A record of a sweep has the samples of those that were timed in turn, and nothing of its search."""
     sample = {"seconds": [1, 2], "ghz": 1.5}
     timed = {"step": sample, "tuned": {**sample, "kernel": 3}, "kernel-3": {"seconds": [1]}}
-    row = {"step": "s08", "kernel": 5, "digest": "0x0", "gated": True, "timed": timed}
+    row = {"step": "s09", "kernel": 5, "digest": "0x0", "gated": True, "timed": timed}
     kept = {"step": {"seconds": [1, 2]}, "tuned": {"seconds": [1, 2], "kernel": 3}}
-    assert results.lean(row) == {"step": "s08", "kernel": 5, "timed": kept}
+    assert results.lean(row) == {"step": "s09", "kernel": 5, "timed": kept}
     assert results.lean({"failed": "so"}) == {"failed": "so"}
 
 
 def test_endings(tmp_path):
     """A machine that cannot run it, bad usage, and a plan; a Ctrl-C keeps the points that are finished."""
-    made = house(tmp_path, each={"exit": 77, "err": "s08: needs Hopper\n"})
-    assert made.run(status=77).endswith("s08: needs Hopper\n")
-    for words in ("--sizes 8192x4", "--steps s08,s07", "--sizes any:1:0"):
+    made = house(tmp_path, each={"exit": 77, "err": "s09: needs Hopper\n"})
+    assert made.run(status=77).endswith("s09: needs Hopper\n")
+    for words in ("--sizes 8192x4", "--steps s09,s07", "--sizes any:1:0"):
         made.run(*words.split(), status=2)
     first, *others = made.run("--dry-run").splitlines()
-    holds(first, "s08 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
+    holds(first, "s09 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
     assert len(others) == 5
     words = made.run("--dry-run", "--kernel", "best:16", "--tune")
     holds(words, "--heuristics 64 --kernel best:16 --tune\n")

@@ -7,6 +7,10 @@
 
 enum { TILE_K = 64 }; /* columns of A and B in a k-tile: 128 bytes of bf16 */
 
+/* Of a kernel: its tiles are whole, or a cluster adds the parts of each, or each part has a cluster
+ * of its own. */
+enum { TILE_WHOLE, TILE_GATHERED, TILE_APART };
+
 typedef struct tile_kind {
     int rows;         /* of a CTA's tile along wgmma's M side */
     int columns;      /* along wgmma's N side */
@@ -41,7 +45,7 @@ static inline int tile_columns_d(const tile_kind *kind) {
 }
 
 /* What a rung's record says of a kernel. */
-static inline step_tile tile_record(const tile_kind *kind, bool gathered) {
+static inline step_tile tile_record(const tile_kind *kind, int form) {
     step_tile tile = {0};
     tile.above = kind->swapped ? kind->beside : kind->above;
     tile.beside = kind->swapped ? kind->above : kind->beside;
@@ -51,7 +55,8 @@ static inline step_tile tile_record(const tile_kind *kind, bool gathered) {
     tile.stages = kind->stages;
     tile.swaps = kind->swapped;
     tile.ping_pong = kind->ping_pong;
-    tile.gathers = gathered;
+    tile.gathers = form != TILE_WHOLE;
+    tile.apart = form == TILE_APART;
     return tile;
 }
 

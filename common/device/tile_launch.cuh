@@ -56,7 +56,7 @@ struct Family {
 
 // What a rung's record says of a kernel.
 inline step_tile family_tile(const Family &family, int i) {
-    return tile_record(&family.kernels[i / family.forms].kind, i % family.forms > 0);
+    return tile_record(&family.kernels[i / family.forms].kind, i % family.forms);
 }
 
 // Stores in clusters[j] how many clusters of j CTAs are resident at once. Of every kernel an SM

@@ -13,10 +13,6 @@ enum {
     TILE_LEAST_K_TILES = 4 /* of a part of a tile: fewer only fill the pipeline */
 };
 
-/* Of a kernel: its tiles are whole, or a cluster adds the parts of each, or each part has a cluster
- * of its own. */
-enum { TILE_WHOLE, TILE_GATHERED, TILE_APART };
-
 typedef struct tile_plan {
     int kernel; /* its number, from 0 on: of a rung's table of kernels, or of their forms */
     int parts;  /* of a tile along k; 1: it is whole */

@@ -19,9 +19,9 @@ ANY = (0,) * len(FAMILIES)
 
 
 def of_families(what, gpu, means, least=ANY):
-    """Bars of s08 over the families of shapes: of each a mean, and the least of all."""
+    """Bars of s09 over the families of shapes: of each a mean, and the least of all."""
     bars = zip(FAMILIES, means, least)
-    return "\n".join(f"s08 {what} burst {gpu} {of} {mean} {low}" for of, mean, low in bars)
+    return "\n".join(f"s09 {what} burst {gpu} {of} {mean} {low}" for of, mean, low in bars)
 
 
 CANDIDATES = "candidates/kernels"  # the fastest of the quick tuner's candidates over that of all
@@ -41,10 +41,10 @@ v16 joules/cublaslt sustained h200 8192 1 0
 {of_families("tuned/best", "h200", (1 / 1.005,) * 5)}
 {of_families(CANDIDATES, "h200", (1 / 1.005,) * 5)}
 {of_families("early/step", "h200", (1,) * 5)}
-s08 step/cublaslt burst h200 512 1.01 0
-s08 step/cublaslt burst h200 1024 1.015 0
-s08 step/cublaslt burst h200 2048 0.99 0
-s08 step/cublaslt burst h200 4096 1.02 0
+s09 step/cublaslt burst h200 512 1.01 0
+s09 step/cublaslt burst h200 1024 1.015 0
+s09 step/cublaslt burst h200 2048 0.99 0
+s09 step/cublaslt burst h200 4096 1.02 0
 """
 
 

@@ -293,6 +293,12 @@ def value_in(run, who, figure):
     return middle(first) / middle(*second) if second else first
 
 
+def awaited(library, whos):
+    """Whether one of them is a rung that no GPU has run yet: a dash says so."""
+    known = {name for run in library.runs if run.gpu for name in run.measured}
+    return bool({*"/".join(whos).split("/")} & {*rungs.find()} - known)
+
+
 EXPRESSION = re.compile(
     r"(?P<who>[a-z][\w-]*(?:/[a-z][\w-]*)?) (?P<figure>[A-Za-z_][\w.-]*)"
     r"(?P<selectors>(?: @\w+)*)(?: as (?P<form>.+))?"
@@ -308,6 +314,8 @@ def text_of(expression, library):
     who, figure = match["who"], figure_of(match["figure"])
     run = run_of(library, who.split("/"), figure, match["selectors"].replace("@", "").split())
     value = value_in(run, who, figure)
+    if value is None and awaited(library, [who]):
+        return DASH
     if value is None:
         raise ValueError("nothing recorded has that")
     kind = "ratio" if "/" in who else figure.kind
@@ -374,6 +382,8 @@ def lines_of(library, groups, who, words, missing=False):
     has a row for each group and a column for each program."""
     columns = [column_of(library, groups, who, word) for word in words]
     none = [word for word, column in zip(words, columns) if {*column[1:]} == {DASH}]
+    if none and not missing and awaited(library, who):
+        none = []
     if none and not missing:
         raise ValueError(f"nothing recorded has {', '.join(none)} of {', '.join(who)} there")
     known = [column for word, column in zip(words, columns) if word not in none]

@@ -7,6 +7,7 @@ runs of a table are {(shape, GPU): run}, at each shape the home GPU first.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -432,7 +433,7 @@ def cuda_l2(library):
     columns.append(["m x n x k", *(title(shape) for shape, _ in runs)])
     columns.append(["right", *(verdict((run, exact.get(at)), name) for at, run in runs.items())])
     columns.append(["TFLOPS", *(cell(run, name, "tflops", "±") for run in runs.values())])
-    for one, those in ((name, runs), ("a06", runs), (CHOOSES, s)):
+    for one, those in ((name, runs), ("a06", runs), ("s08", s)):
         for who in ("cublas", "cublaslt"):
             cells = (cell(those.get(at), one, f"ratio_to_{who}", "±") for at in runs)
             columns.append([f"{one}, of {CONTENDERS[who].title}", *cells])
@@ -444,21 +445,23 @@ def cuda_l2(library):
 
 # --- shapes in rows -------------------------------------------------------------------------
 
-CHOOSES = "s08"  # its tile for each product
+CHOOSES = ("s09", "s08")  # their tile for each product; the first that is recorded is shown
 MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
 
 
 def sizes(library):
-    """s08 at squares and at shapes of models: its usual launch, and its early launch."""
-    try:
-        runs = library.find([CHOOSES], (*shapes.CUBES, *shapes.MODELS), track=CHOOSES[0])
-    except ValueError:
+    """A rung that chooses, at squares and at shapes of models: its usual and its early launch."""
+    for name in CHOOSES:
+        with suppress(ValueError):
+            runs = library.find([name], (*shapes.CUBES, *shapes.MODELS), track="s")
+            break
+    else:
         return [NOTHING]
     at, ratios = dict.fromkeys(shape for shape, _ in runs), ratio_columns(runs, "early_ratio")
     columns = [["m x n x k", *map(title, at)]]
     home = HOME if any(gpu == HOME for _, gpu in runs) else next(gpu for _, gpu in runs)
-    for head, gpu, figure in [(f"{CHOOSES}, TFLOPS", home, "tflops"), *ratios]:
-        cells = (cell(runs.get((shape, gpu)), CHOOSES, figure, "±") for shape in at)
+    for head, gpu, figure in [(f"{name}, TFLOPS", home, "tflops"), *ratios]:
+        cells = (cell(runs.get((shape, gpu)), name, figure, "±") for shape in at)
         columns.append([head, *cells])
     said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(runs)}.")
     return [*markdown(columns, 1), "", said]
@@ -546,9 +549,9 @@ def swept(runs, name, places):
     return {key: of for key, of in found.items() if of}
 
 
-def families():
-    """{family: its shapes} of the seed that is recorded."""
-    return {word: shapes.drawn(word, SEED, shapes.FAMILY_SHAPES) for word in FAMILIES}
+def families(seed=SEED):
+    """{family: its shapes} of a seed."""
+    return {word: shapes.drawn(word, seed, shapes.FAMILY_SHAPES) for word in FAMILIES}
 
 
 def sweep_columns(found, name, heads, worst=False):
@@ -601,7 +604,7 @@ def timed_words(runs, name):
     return words
 
 
-def sweep_words(found, name):
+def sweep_words(found, name, seed):
     """What is compared with what, and on what."""
     runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
     by_gpu = {gpu: [run for (_, on), run in runs.items() if on == gpu] for _, gpu in found}
@@ -615,23 +618,25 @@ def sweep_words(found, name):
     return (
         f"*Untimed / first*: the kernel that {name}'s model takes over cuBLASLt's first heuristic; "
         f"neither was timed before. {' '.join(of_gpu[: 1 if alike else None])} Geometric means, "
-        f"burst protocol, {drawn} shapes of each family drawn from seed {SEED}. {origins(runs, str)}"
+        f"burst protocol, {drawn} shapes of each family drawn from seed {seed}. {origins(runs, str)}"
     )
 
 
 def sweep(library, name, *more):
     """A rung over the families of shapes, a row for each; with `each` also squares, the worst of each
-    family, and early launches."""
-    if name not in rungs.find() or more not in ((), ("each",)):
-        raise ValueError("write sweep s08, or sweep s08 each")
-    places = families()
-    if more:
+    family, and early launches. A number is the seed of a record that isn't today's."""
+    wanted = re.fullmatch(r"(each)?(?: ?(\d+))?", " ".join(more))
+    if name not in rungs.find() or not wanted:
+        raise ValueError("write sweep s09, sweep s09 each, or with an older seed sweep s08 28")
+    each, seed = wanted[1], int(wanted[2] or SEED)
+    places = families(seed)
+    if each:
         places |= {title(cube): (cube,) for cube in shapes.CUBES}
     found = swept(library.runs, name, places)
     if not found:
         return [NOTHING]
     gpus = {gpu: short_name(runs[0].gpu) for (_, gpu), runs in found.items()}
-    if more:
+    if each:
         columns = [["shapes", *(place for place, _ in found)]]
         columns.append(["GPU", *(gpus[gpu] for _, gpu in found)])
         columns += sweep_columns(found.values(), name, COMPARED, worst=True)
@@ -642,24 +647,30 @@ def sweep(library, name, *more):
             heads = [head for head in COMPARED if head != "early / usual"]
             for head, *cells in sweep_columns(of_gpu, name, heads):
                 columns.append([f"{short}: {head}", *cells])
-    return [*markdown(columns, 2 if more else 1), "", sweep_words(found, name)]
+    return [*markdown(columns, 2 if each else 1), "", sweep_words(found, name, seed)]
 
 
-def tile_called(number):
-    """A kernel of s08's table, by its number today: '128 × 96 in 1 × 4, in parts'."""
+FORMS = ("", "in parts", "in parts apart")
+
+
+def tile_called(name, number):
+    """A kernel of a rung's table, by its number today: '128 × 96 in 1 × 4, in parts'."""
+    forms = int(re.search(r"^constexpr int FORMS = (\d)", plant.source_of(name), re.MULTILINE)[1])
     listed = re.findall(r"^    Tile<(.*)>,?$", TILES.read_text(), re.MULTILINE)
-    rows, columns, *more = listed[(number - 1) // 2].split(", ")
+    rows, columns, *more = listed[(number - 1) // forms].split(", ")
     sharing, operands, above, beside = [*more, *("BY_ROWS", "", "1", "1")[len(more) :]]
     words = [f"{rows} × {columns}" + (f" in {above} × {beside}" if above + beside != "11" else "")]
     words += ["ping-pong"] * (sharing == "PING_PONG") + ["swapped"] * (operands == "SWAPPED")
-    return ", ".join([*words, *["in parts"] * (number % 2 == 0)])
+    return ", ".join(filter(None, [*words, FORMS[(number - 1) % forms]]))
 
 
 def worst(library, name, count):
     """The shapes of a sweep, on the first GPU, at which a rung's choice is furthest below cuBLASLt's
     first heuristic."""
-    found = swept(library.runs, name, families())
-    first = next((gpu for _, gpu in found), None)
+    most, found = int(count), swept(library.runs, name, families())
+    if not found:
+        return [NOTHING]
+    _, first = next(iter(found))
     heads = [head for head in COMPARED if head != "early / usual"]
     ratios = [
         (run, family, [compared([run], name, COMPARED[head][0]).get(run.shape) for head in heads])
@@ -667,16 +678,16 @@ def worst(library, name, count):
         for run in runs
         if gpu == first
     ]
-    shown = sorted(ratios, key=lambda one: one[2][0])[: int(count)]
+    shown = sorted(ratios, key=lambda one: one[2][0])[:most]
     columns = [["m x n x k", *(title(run.shape) for run, *_ in shown)]]
     columns += [["family", *(family for _, family, _ in shown)]]
     for at, head in enumerate(heads):
         cells = [of[at] for *_, of in shown]
         columns.append([head, *texts(cells, "ratio", COMPARED[head][1])])
     timed = [(run.first(name), run.best(name)) for run, *_ in shown]
-    columns.append(["choice", *(tile_called(row["kernel"]) for row, _ in timed)])
+    columns.append(["choice", *(tile_called(name, row["kernel"]) for row, _ in timed)])
     best = [
-        tile_called(row["timed"][who]["kernel"]) if who in row["timed"] else DASH
+        tile_called(name, row["timed"][who]["kernel"]) if who in row["timed"] else DASH
         for row, who in timed
     ]
     columns.append(["fastest", *best])

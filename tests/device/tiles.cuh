@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/cluster_sums.cuh"
+#include "device/part_sums.cuh"
 #include "device/tile.cuh"
 #include "product.cuh"
 
@@ -160,6 +161,32 @@ static void biased_parts() {
             expect_gathered<24, EXCHANGED>(cut, gap);
 }
 
+// Each CTA stores the sums of its part to an array of its own.
+template <int WIDTH, bool EXCHANGED>
+__global__ void store_part(float *sums, int m, int n) {
+    float acc[WIDTH / 2];
+    for (int i = 0; i < WIDTH / 2; ++i)
+        acc[i] = float(blockIdx.x * 10000 + fragment_row(threadIdx.x, i) * 100 +
+                       fragment_column(threadIdx.x, i));
+    store_sums<EXCHANGED>(sums, acc, blockIdx.x, EXCHANGED ? TILE_COLUMN : TILE_ROW,
+                          EXCHANGED ? TILE_ROW : TILE_COLUMN, m, n);
+}
+
+// D ends 5 rows before the tile does, and `cut` columns. Sums follow a row up to its pitch.
+template <int WIDTH, bool EXCHANGED>
+static void expect_sums(int cut) {
+    const int m = TILE_ROW + (EXCHANGED ? WIDTH : 64) - 5;
+    const int n = TILE_COLUMN + (EXCHANGED ? 64 : WIDTH) - cut, pitch = sums_pitch(n);
+    const DeviceArray<float> sums(sums_count(PARTS, m, n), -1);
+    run(store_part<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS}, sums, m, n);
+    sums.expect(std::to_string(n) + " columns", each<float>(sums.count, [=](int place) {
+                    const int i = place / pitch % m - TILE_ROW, j = place % pitch - TILE_COLUMN;
+                    const int row = EXCHANGED ? j : i, column = EXCHANGED ? i : j;
+                    return i < 0 || j < 0 ? -1.0f
+                                          : float(place / pitch / m * 10000 + row * 100 + column);
+                }));
+}
+
 static const std::vector<Case> TILE_CASES = {
     {"TileStore by TMA: ten widths, clipped", widths_stored<false, true>},
     {"TileStore by TMA, exchanged: the same", widths_stored<true, true>},
@@ -176,6 +203,13 @@ static const std::vector<Case> TILE_CASES = {
     {"TileStore by TMA, exchanged: rows apart, and a bias", widths_stored<true, true, true>},
     {"TileStore by threads: rows apart, and a bias", widths_stored<false, false, true>},
     {"TileStore by threads, exchanged: rows apart, and a bias", widths_stored<true, false, true>},
+    {"store_sums: rows of any length, clipped",
+     [] {
+         for (int cut : {4, 5, 6, 7}) {
+             expect_sums<24, false>(cut);
+             expect_sums<24, true>(cut);
+         }
+     }},
     {"ClusterSums: rows apart, and a bias", biased_parts<false>},
     {"ClusterSums, exchanged: the same", biased_parts<true>},
 };

@@ -9,13 +9,13 @@ static const tile_gpu CARDS[] = {{{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 
                                  {{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 52428800, 1693}};
 
 static const tile_kind KINDS[] = {
-    {256, 200, 2, false, false, 3, 1, 1, false, false, 64, 200},
-    {128, 256, 2, false, false, 4, 1, 1, false, true, 64, 64},
-    {128, 200, 2, false, true, 4, 1, 2, false, false, 64, 200},
-    {192, 176, 2, true, false, 4, 2, 1, true, true, 88, 64},
-    {128, 96, 2, false, false, 7, 2, 2, false, true, 64, 32},
-    {64, 80, 1, false, false, 11, 1, 4, true, true, 80, 64},
-    {64, 8, 1, false, false, 16, 1, 1, true, true, 8, 64},
+    {256, 200, 2, false, false, 3, 1, 1, false, false, false, 64, 200},
+    {128, 256, 2, false, false, 4, 1, 1, false, true, true, 64, 64},
+    {128, 200, 2, false, true, 4, 1, 2, false, false, false, 64, 200},
+    {192, 176, 2, true, false, 4, 2, 1, true, true, true, 88, 64},
+    {128, 96, 2, false, false, 7, 2, 2, false, true, true, 64, 32},
+    {64, 80, 1, false, false, 11, 1, 4, true, true, true, 80, 64},
+    {64, 8, 1, false, false, 16, 1, 1, true, true, true, 8, 64},
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
@@ -59,14 +59,19 @@ static void orders(void) {
 /* All tiles are some worker's, and the clusters fit. */
 static void expect_plan(const tile_plan *plan, const tile_kind *kind, const problem *p,
                         const tile_gpu *gpu) {
-    const int tiles = plan->tiles_m * plan->tiles_n, ctas = plan->parts * tile_ctas(kind);
+    const int jobs = tile_jobs(plan), ctas = tile_cluster(kind, plan);
     const int down = kind->swapped ? plan->tiles_n : plan->tiles_m;
     const int across = kind->swapped ? plan->tiles_m : plan->tiles_n;
     EXPECT(down == tile_pieces(p->m, tile_rows_d(kind)), "%d rows of tiles", down);
     EXPECT(across == tile_pieces(p->n, tile_columns_d(kind)), "%d columns of tiles", across);
     EXPECT(plan->workers >= 1 && plan->workers <= gpu->clusters[ctas], "%d workers", plan->workers);
-    EXPECT((long long)plan->waves * plan->workers >= tiles, "%d waves", plan->waves);
-    EXPECT(plan->parts == 1 || (plan->waves == 1 && kind->gathers), "%d parts", plan->parts);
+    EXPECT((long long)plan->waves * plan->workers >= jobs, "%d waves", plan->waves);
+    EXPECT(plan->parts == 1 ||
+               (plan->waves == 1 && (plan->apart ? kind->parts_apart : kind->gathers)),
+           "%d parts", plan->parts);
+    const int k_tiles = tile_pieces(p->k, TILE_K);
+    EXPECT(plan->parts == 1 || k_tiles / plan->parts >= TILE_LEAST_K_TILES, "%d parts of %d",
+           plan->parts, k_tiles);
 }
 
 /* Its terms are none below 0, add up, and are there where they have a reason. */
@@ -89,13 +94,28 @@ static void expect_terms(const tile_plan *plan, const tile_kind *kind, const pro
 }
 
 static void every_plan(void) {
-    for (int i = 0; i < SHAPE_COUNT * KIND_COUNT * 4; ++i) {
-        const tile_kind *kind = &KINDS[i / 4 % KIND_COUNT];
-        const problem *p = &SHAPES[i / 4 / KIND_COUNT];
+    for (int i = 0; i < SHAPE_COUNT * KIND_COUNT * 6; ++i) {
+        const tile_kind *kind = &KINDS[i / 6 % KIND_COUNT];
+        const problem *p = &SHAPES[i / 6 / KIND_COUNT];
         const tile_gpu *gpu = &CARDS[i % 2];
-        const tile_plan plan = tile_plan_of(kind, p, i / 2 % 2, gpu->clusters);
+        const tile_plan plan = tile_plan_of(kind, p, i / 2 % 3, gpu->clusters);
         expect_plan(&plan, kind, p, gpu);
         expect_terms(&plan, kind, p, gpu);
+    }
+}
+
+/* Parts apart: as many as fit on the GPU at once, none too short. */
+static void parts_apart(void) {
+    static const struct {
+        int kind, tiles, k_tiles, parts;
+    } rows[] = {
+        {1, 1, 1000, 132}, {1, 1, 35, 8},   {1, 2, 1000, 66}, {1, 67, 1000, 1}, {1, 66, 1000, 2},
+        {1, 1, 7, 1},      {5, 4, 1000, 7}, {5, 30, 1000, 1}, {4, 15, 8, 2},    {0, 1, 1000, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const int parts = tile_parts_apart(&KINDS[rows[i].kind], rows[i].tiles, rows[i].k_tiles,
+                                           CARDS[0].clusters);
+        EXPECT(parts == rows[i].parts, "row %zu: %d parts", i, parts);
     }
 }
 
@@ -104,7 +124,7 @@ static void no_cluster(void) {
     tile_gpu slice = CARDS[0];
     slice.clusters[4] = slice.clusters[8] = 0;
     for (int i = 0; i < KIND_COUNT; ++i) {
-        const tile_plan plan = tile_plan_of(&KINDS[i], &SHAPES[0], false, slice.clusters);
+        const tile_plan plan = tile_plan_of(&KINDS[i], &SHAPES[0], TILE_WHOLE, slice.clusters);
         const tile_case of = {&KINDS[i], &plan, &SHAPES[0], &slice, &TILE_FITTED};
         tile_terms terms;
         const bool fits = tile_ctas(&KINDS[i]) < 4;
@@ -117,7 +137,7 @@ static void no_cluster(void) {
 
 static double cycles_of(const tile_kind *kind, int m, int n, int k, bool fitted) {
     const problem p = {.m = m, .n = n, .k = k};
-    const tile_plan plan = tile_plan_of(kind, &p, false, CARDS[0].clusters);
+    const tile_plan plan = tile_plan_of(kind, &p, TILE_WHOLE, CARDS[0].clusters);
     const tile_case of = {kind, &plan, &p, &CARDS[0], &TILE_FITTED};
     tile_terms terms;
     return fitted ? tile_cycles(&of, &terms) : tile_cost(kind, &plan, k);
@@ -177,6 +197,7 @@ int main(void) {
     run_case("division by multiplication is division", divisions);
     run_case("order: that of grouped_tile()", orders);
     run_case("plans: costs add up; all tiles are some worker's", every_plan);
+    run_case("plans: parts apart fill the GPU once", parts_apart);
     run_case("plans: none of clusters that don't fit", no_cluster);
     run_case("costs: more k and more tiles cost more", more_work_costs_more);
     run_case("costs: as they were", costs);

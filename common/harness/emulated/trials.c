@@ -95,7 +95,9 @@ static void add_products(list *list, const step_tile *tile) {
 
 /* What the kernel does that others don't: "ping-pong's whole tiles, clusters of 2 x 1". */
 static void describe(const step_tile *tile, char *text, size_t size) {
-    const char *tiles = tile->gathers ? "tiles in parts" : "whole tiles";
+    const char *tiles = tile->apart     ? "tiles in parts apart"
+                        : tile->gathers ? "tiles in parts"
+                                        : "whole tiles";
     char cluster[48] = "";
     if (tile->above * tile->beside > 1) {
         snprintf(cluster, sizeof cluster, ", clusters of %d x %d", tile->above, tile->beside);
@@ -132,6 +134,9 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
         k_tiles = is_short ? 1 : (tile->ping_pong ? 3 : 1) * tile->stages + 1;
         shape.m += tile->m * above;
         shape.n = (tile->ping_pong ? workers - is_short : 2) * n + RAGGED_N;
+    }
+    if (tile->apart && workers >= 4) { /* two parts of two tiles */
+        shape.n += n;
     }
     shape.k = k_tiles * tile->k - RAGGED_K;
     return shape;
