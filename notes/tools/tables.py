@@ -665,32 +665,32 @@ def tile_called(name, number):
 
 
 def worst(library, name, count):
-    """The shapes of a sweep, on the first GPU, at which a rung's choice is furthest below cuBLASLt's
-    first heuristic."""
+    """The shapes of a sweep, on the first GPU, at which what timing found is furthest below cuBLASLt's
+    best: with the time, and the bytes of the operands and D that it moves at least."""
     most, found = int(count), swept(library.runs, name, families())
     if not found:
         return [NOTHING]
     _, first = next(iter(found))
-    heads = [head for head in COMPARED if head != "early / usual"]
+    pair, form = COMPARED["timed / best"]
     ratios = [
-        (run, family, [compared([run], name, COMPARED[head][0]).get(run.shape) for head in heads])
+        (of.get(run.shape), run, family)
         for (family, gpu), runs in found.items()
-        for run in runs
         if gpu == first
+        for of in [compared(runs, name, pair)]
+        for run in runs
     ]
-    shown = sorted(ratios, key=lambda one: one[2][0])[:most]
-    columns = [["m x n x k", *(title(run.shape) for run, *_ in shown)]]
-    columns += [["family", *(family for _, family, _ in shown)]]
-    for at, head in enumerate(heads):
-        cells = [of[at] for *_, of in shown]
-        columns.append([head, *texts(cells, "ratio", COMPARED[head][1])])
-    timed = [(run.first(name), run.best(name)) for run, *_ in shown]
-    columns.append(["choice", *(tile_called(name, row["kernel"]) for row, _ in timed)])
-    best = [
-        tile_called(name, row["timed"][who]["kernel"]) if who in row["timed"] else DASH
-        for row, who in timed
-    ]
-    columns.append(["fastest", *best])
+    shown = sorted((one for one in ratios if one[0]), key=lambda one: one[0])[:most]
+    runs = [run for _, run, _ in shown]
+    rows = [run.first(name)["timed"] for run in runs]
+    taken = [median(row["tuned"]["seconds"]) for row in rows]
+    sizes = [2 * (m * n + m * k + n * k) for m, n, k in (run.shape for run in runs)]
+    kernels = [row["tuned"]["kernel"] for row in rows]
+    columns = [["m x n x k", *(title(run.shape) for run in runs)]]
+    columns.append(["family", *(family for *_, family in shown)])
+    columns.append(["timed / best", *texts([ratio for ratio, *_ in shown], "ratio", form)])
+    columns.append(["µs", *(f"{1e6 * seconds:.1f}" for seconds in taken)])
+    columns.append(["TB/s", *(f"{1e-12 * size / one:.2f}" for size, one in zip(sizes, taken))])
+    columns.append(["kernel", *(tile_called(name, kernel) for kernel in kernels)])
     return markdown(columns, 2)
 
 
