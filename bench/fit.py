@@ -33,7 +33,7 @@ from statistics import geometric_mean, median
 from typing import NamedTuple
 
 from bench import results
-from bench.results import RESULTS, ROOT
+from bench.results import ROOT
 from bench.shapes import shape_text
 
 HEADER = ROOT / "common" / "device" / "tile_model.h"
