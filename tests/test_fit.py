@@ -79,7 +79,7 @@ RECORDED = {"nvidia-h100-80gb-hbm3": 175, "nvidia-h200": 45}  # shapes of their 
 @pytest.mark.needs("model.so")
 def test_recorded():
     """The header's constants fit the recorded times; how well they choose is for other shapes to say."""
-    files = {fit.RESULTS / gpu / "fit.jsonl.xz": count for gpu, count in RECORDED.items()}
+    files = {fit.results.RESULTS / gpu / "fit.jsonl.xz": count for gpu, count in RECORDED.items()}
     for path, count in files.items():
         times = fit.Times(path)
         assert len(times.shapes) == count

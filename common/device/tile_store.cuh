@@ -114,27 +114,15 @@ struct TileStore {
     }
 
     // The warpgroup writes what is staged, rows of `columns`, to D from (row, column) on. A warp
-    // takes a row at a time, and a thread two elements, since 4 bytes are the most that are aligned
-    // in every row but for its first element.
+    // takes a row at a time.
     static DEVICE void copy(const Output &out, const bf16 *staging, int row, int column,
                             int columns) {
         const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
         const int lane = threadIdx.x % WARP_THREADS;
-        const int width = min(columns, out.n - column);
         for (int i = warp; i < STAGED_ROWS && row + i < out.m;
-             i += WARPGROUP_THREADS / WARP_THREADS) {
-            bf16 *to = &out.d[(row + i) * out.pitch + column];
-            const int first = uintptr_t(to) / sizeof(bf16) % 2;
-            if (lane == 0 && first == 1 && width > 0)
-                to[0] = staging[place(i, 0)];
-#pragma unroll 2 // more would take registers that some tiles lack
-            for (int j = first + 2 * lane; j < width; j += 2 * WARP_THREADS)
-                if (j + 1 < width)
-                    *reinterpret_cast<__nv_bfloat162 *>(&to[j]) = {staging[place(i, j)],
-                                                                   staging[place(i, j + 1)]};
-                else
-                    to[j] = staging[place(i, j)];
-        }
+             i += WARPGROUP_THREADS / WARP_THREADS)
+            for (int j = lane; j < columns && column + j < out.n; j += WARP_THREADS)
+                out.d[(row + i) * out.pitch + column + j] = staging[place(i, j)];
     }
 
     // The warpgroup stores a block of which the first accumulator is that of (row, column): by TMA,
