@@ -221,7 +221,7 @@ class Site:
     def runs_of(self, path):
         """What is recorded in a file of rows; nothing in any other."""
         whole = self.root / path
-        return [run for run in self.library.runs if run.path == whole]
+        return [run for run in self.library.runs + self.library.apart if run.path == whole]
 
     def rows(self, path, place):
         """A file of rows, and the file itself."""

@@ -352,6 +352,8 @@ def track(library, letter, steps=rungs.STEPS):
     try:
         if letter == "v":
             return "\n".join(results_table(library, steps=steps))
+        if letter == "s":  # each rung is measured at the shapes that it is for
+            return "\n".join(sweep(library, CHOOSES[0]))
         made = [at_shapes(library, *part, steps=steps) for part in parts if part]
     except ValueError:
         return NOTHING
