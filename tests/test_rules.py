@@ -57,19 +57,20 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 57998,
-    "emulator": 12450,
-    "emulator/tests": 2696,
-    "common/harness common/step.h": 6095,
-    "bench notes/tools": 5995,
-    "Makefile make": 793,
-    "plots": 3520,
+    ".": 61268,
+    "emulator": 12457,
+    "emulator/tests": 2698,
+    "common/harness common/step.h": 6264,
+    "bench notes/tools": 6364,
+    "Makefile make": 811,
+    "plots": 3518,
     "book": 2788,
-    "conftest.py tests": 8988,
-    "tests/unit": 1678,
+    "library examples": 894,
+    "conftest.py tests": 10000,
+    "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
-    "tests/device": 1587,
-    "tests/tools": 736,
+    "tests/device": 1664,
+    "tests/tools": 742,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
