@@ -42,9 +42,9 @@ size_t gl_linear_workspace(int m, int n, int k);
  * added before they are rounded. Rows are ldx, ldw and ldd elements apart; other elements of d are
  * left as they are. d must not overlap what is read.
  *
- * It enqueues one to three kernels on `stream` and returns. It never waits
- * and allocates no device memory. The first call of a shape (m, n, k and the strides) on a device
- * also chooses its kernel, and allocates host memory for that. Calls may be captured in a CUDA
+ * It enqueues one to three kernels on `stream` and returns. It never waits and allocates no device
+ * memory. The first call of a shape (m, n, k and the strides) on a device also chooses its kernel,
+ * and allocates host memory for that. Calls may be captured in a CUDA
  * graph, the first one, too. Kernels begin early, by programmatic dependent launch, and wait for
  * earlier work before they read or write. The workspace must not be in use on another stream
  * meanwhile. Returns a status. */

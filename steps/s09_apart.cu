@@ -3,7 +3,7 @@
 // A cluster that divides k has few CTAs left to multicast: eight in all. Here each part of a tile
 // has a cluster of its own, as many as the GPU holds, which stores its sums to device memory; a
 // launch of its own, early, adds them. The model chooses among three forms of each kernel now.
-// Expected: a fifth less time where D is a few tiles and k is long; elsewhere nothing changes.
+// Expected after a first trial: a fifth less time where D is a few tiles and k long; else the same.
 #include "step.h"
 #include "device/cluster_sums.cuh"
 #include "device/dependent_launch.cuh"

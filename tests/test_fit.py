@@ -12,6 +12,8 @@ from tools import made_runs
 from tools.fake_rungs import CACHED, holds
 
 from bench import fit
+from bench.record import SEED
+from bench.shapes import FAMILIES, FAMILY_SHAPES, drawn
 
 pytestmark = CACHED
 
@@ -74,6 +76,8 @@ def test_fit(tmp_path, capsys):
 
 
 RECORDED = {"nvidia-h100-80gb-hbm3": 175, "nvidia-h200": 45}  # shapes of their files
+# Of the shapes at which the choice is judged those that are in the fit; noticed after both.
+SHARED = {"256x256x8192", "2048x512x128", "2048x512x2048", "8192x2048x64"}
 
 
 @pytest.mark.needs("model.so")
@@ -84,4 +88,9 @@ def test_recorded():
         times = fit.Times(path)
         assert len(times.shapes) == count
         assert geometric_mean(cost for cost, _ in times.costs(fit.constants())) < 1.035
-    assert len(fit.Times(*files).shapes) == sum(files.values())
+    both = fit.Times(*files).shapes
+    assert len(both) == sum(files.values())
+    judged = {
+        fit.shape_text(shape) for word in FAMILIES for shape in drawn(word, SEED, FAMILY_SHAPES)
+    }
+    assert judged & {one.name for one in both} == SHARED

@@ -57,7 +57,7 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 61268,
+    ".": 61276,
     "emulator": 12457,
     "emulator/tests": 2698,
     "common/harness common/step.h": 6264,
@@ -66,7 +66,7 @@ LINES = {
     "plots": 3518,
     "book": 2788,
     "library examples": 894,
-    "conftest.py tests": 10000,
+    "conftest.py tests": 10009,
     "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1664,

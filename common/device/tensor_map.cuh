@@ -102,8 +102,7 @@ int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns
     const bool positive = rows > 0 && columns > 0 && box_rows > 0 && box_columns > 0;
     fprintf(stderr,
             "making a tensor map of %d columns of %zu bytes and %d rows, %llu bytes apart, at %p "
-            "with a box of %d "
-            "columns and %d rows failed with CUDA driver error %d%s%s%s%s%s%s\n",
+            "with a box of %d columns and %d rows failed with CUDA driver error %d%s%s%s%s%s%s\n",
             columns, sizeof(T), rows, (unsigned long long)strides[0], matrix, box_columns, box_rows,
             int(status), positive ? "" : "; a size is not positive",
             uintptr_t(matrix) % 16 == 0 ? "" : "; the address is not 16-byte aligned",

@@ -9,8 +9,8 @@
 template <typename... T>
 struct TileList {};
 
-// 121 of 202 tiles: at the 279 shapes of the trials the fastest of all takes 0.02 % less time than
-// the fastest of these.
+// Of 202 tiles those without which the fastest kernel of some shape would be slower, in trials on
+// an H100 and an H200.
 using TileTable = TileList<
     // clang-format off
     Tile<256, 200>,
