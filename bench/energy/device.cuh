@@ -5,18 +5,12 @@
 #include <chrono>
 #include <thread>
 
+#include "device/clock.cuh"
 #include "device/launch.cuh"
 #include "device/shared_memory.cuh"
 #include "device/swizzle.cuh"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
-
-// The clock that all SMs share, in nanoseconds. (PTX ISA: Special Registers, %globaltimer.)
-DEVICE uint64_t nanoseconds() {
-    uint64_t time;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
 
 // Returns at that time; asleep until then, so that the looking costs little.
 DEVICE void wait_until(uint64_t time) {

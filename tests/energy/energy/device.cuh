@@ -1,17 +1,12 @@
 // What bench/energy/device.cuh has, for the emulator.
 #pragma once
 
+#include "device/clock.cuh"
 #include "device/launch.cuh"
 #include "device/shared_memory.cuh"
 #include "device/tma.cuh"
 #include "machine.h"
 #include "emulator/tensor_core.h"
-
-// A clock that moves on whenever it is looked at. It is no memory of the kernel's.
-__attribute__((noinline, no_sanitize("thread"))) static uint64_t nanoseconds() {
-    static uint64_t time = 0;
-    return time += 1000;
-}
 
 // Always late enough.
 DEVICE void wait_until(uint64_t) {}

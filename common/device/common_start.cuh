@@ -1,0 +1,63 @@
+// A common start: CTAs that run at the same time begin their tiles at the same moment, without a
+// barrier. The L2 answers equal requests of a GPC's SMs once if they come within some 50
+// nanoseconds, and SMs that began together stay together for a tile: they have one clock.
+#pragma once
+
+#include "device/clock.cuh"
+#include "device/shared_memory.cuh"
+
+// Writes the SM's cycles to shared memory. Relaxed, since no data goes with them. (PTX ISA: st,
+// Memory Consistency Model.)
+DEVICE void note_cycles(uint64_t *where) {
+    asm volatile("st.relaxed.cta.shared::cta.u64 [%0], %1;" ::"r"(shared_address(where)),
+                 "l"(cycles())
+                 : "memory");
+}
+
+// Of one thread of each CTA. Every CTA reports when it expects to be ready for its next tile, and
+// all begin when the last of them is. Nothing but time depends on it: a report that comes late is
+// not waited for, none is counted, and *latest is never cleared, because times only grow.
+struct CommonStart {
+    // In nanoseconds:
+    static constexpr int FIRST = 2000;    // from a launch until its first k-tile has been loaded
+    static constexpr int LATER = 4500;    // from a report until the CTA is ready, until measured
+    static constexpr int LONGEST = 10000; // a start that is farther off is not of this tile
+    static constexpr int POLL = 500;      // one look at *latest
+
+    uint64_t *latest;   // in device memory: the latest start that a CTA has reported
+    uint64_t time = 0;  // of this CTA's last report ...
+    uint64_t cycle = 0; // ... by the SM's clock
+
+    // Reports the next tile. *ready is the cycle at which the CTA was ready for the tile before:
+    // it takes as long again. (PTX ISA: red.)
+    DEVICE void report(uint64_t *ready) {
+        const uint64_t last_time = time, last_cycle = cycle;
+        uint64_t was_ready;
+        asm volatile("ld.relaxed.cta.shared::cta.u64 %0, [%1];"
+                     : "=l"(was_ready)
+                     : "r"(shared_address(ready))
+                     : "memory");
+        time = nanoseconds();
+        cycle = cycles();
+        uint64_t lag = last_time > 0 ? LATER : FIRST;
+        if (last_time > 0 && was_ready > last_cycle + FIRST) // not so in the first tile
+            lag = (was_ready - last_cycle) * (time - last_time) / (cycle - last_cycle);
+        asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(latest), "l"(time + lag)
+                     : "memory");
+    }
+
+    // Returns at the common start. While that is far off, a CTA may still move it. (PTX ISA: ld.)
+    DEVICE void wait() const {
+        uint64_t start;
+        do {
+            asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+                         : "=l"(start)
+                         : "l"(latest)
+                         : "memory");
+            if (start > time + LONGEST)
+                return;
+        } while (nanoseconds() + POLL < start);
+        while (nanoseconds() < start) {
+        }
+    }
+};
