@@ -44,6 +44,11 @@ PER_TENSOR, SCALED = ("f01", "f02", "f08"), ("f04", "f05", "f06", "f07")
 OF_MODELS = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
 NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
+# What was tried at the power limit beside v14, v16 and v18.
+TRIED_AT_THE_LIMIT = {
+    *("v14-hidden-stores", "v16-groups-of-12", "v16-neighbours", "v16-paced", "v16-pairs"),
+    *("v16-scattered", "v18-l2-halves"),
+}
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
 # The rivals that `make rivals` has built. CUDA-L2's has kernels for its own shapes alone.
@@ -72,9 +77,12 @@ def between(first, last):
     return ",".join(name for name in rungs.today() if first <= name <= last)
 
 
-def tried(track, of=None):
-    """The names of a track's variants, of these rungs or of all, and of their rungs."""
-    found = {name: results.rung_of(name) for name in PATCHES if name[0] == track}
+def tried(track, of=None, at_the_limit=False):
+    """The names of a track's variants, of these rungs or of all, and of their rungs: of those that
+    were tried at the power limit, or of the others."""
+    found = {name for name in PATCHES if name[0] == track}
+    found = {name for name in found if (name in TRIED_AT_THE_LIMIT) == at_the_limit}
+    found = {name: results.rung_of(name) for name in found}
     found = {name: rung for name, rung in found.items() if of is None or rung in of}
     return ",".join(sorted({*found, *found.values()}, key=results.name_order))
 
@@ -138,10 +146,15 @@ f08-width | f01 beside f08, which chooses its tile's width | burst
     --steps f01,f08,f08-no-hints --sizes {OF_MODELS}
 energy | the energy of a rung, by its parts | energy
 counters | bytes, cycles and bank conflicts, by ncu | counters
-    --steps {between("v02", "v17")},v07-column-groups,v08-no-multicast,v10-unswizzled
-variants | the variants, beside their rungs | burst --steps {tried("v", between("v01", "v17"))}
+    --steps {between("v02", "v18")},v07-column-groups,v08-no-multicast,v10-unswizzled
+variants | the variants, beside their rungs | burst
+    --steps {tried("v")}
+limit | what else was tried at the power limit, beside its rungs | burst --passes 3
+    --steps {tried("v", at_the_limit=True)}
+limit-sustained | the same for seconds, with joules | sustained --passes 2 --steps {tried("v", at_the_limit=True)}
+limit-counters | its bytes | counters --steps {tried("v", at_the_limit=True)}
 short-variants | variants of the end of a tile, at short k | burst --sizes 8192x8192x1024
-    --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-late-place,v16-warp-stores,{
+    --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-warp-stores,{
     "v16-blocks-apart,v16-plain-stores"
 }
 a-sustained | the Ampere track at the power limit | sustained --track a

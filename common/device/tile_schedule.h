@@ -31,38 +31,6 @@ HOST_DEVICE static inline tile_coordinate grouped_tile(int index, int tiles_m, i
     return tile;
 }
 
-/* The tile at place `index` of one half's part of a grouped order: `half` 0 has the upper rows of
- * each group of `group` (an even number) rows, 1 the lower ones; each part of a group is walked
- * column by column. Returns false past the part's last tile. */
-static inline int halved_tile(tile_coordinate *tile, int index, int tiles_m, int tiles_n, int group,
-                              int half) {
-    const int rows = group / 2; /* that a half has of a group */
-    const int last = tiles_m % group;
-    const int upper = tiles_m / group * rows + (last < rows ? last : rows);
-    const int of_half = half == 0 ? upper : tiles_m - upper;
-    if (index >= of_half * tiles_n)
-        return 0;
-    *tile = grouped_tile(index, of_half, tiles_n, rows);
-    tile->m += tile->m / rows * rows + half * rows;
-    return 1;
-}
-
-/* Fills order[i], for i from 0 to tiles_m * tiles_n - 1, with the tile that worker i % workers
- * computes in wave i / workers: each worker the next one of its half's part, or, once that is used
- * up, of the other's. */
-static inline void order_by_halves(tile_coordinate *order, int tiles_m, int tiles_n, int group,
-                                   const int *half_of_worker, int workers) {
-    int next[2] = {0, 0};
-    for (int i = 0; i < tiles_m * tiles_n; ++i) {
-        int half = half_of_worker[i % workers];
-        if (!halved_tile(&order[i], next[half], tiles_m, tiles_n, group, half)) {
-            half = 1 - half;
-            (void)halved_tile(&order[i], next[half], tiles_m, tiles_n, group, half);
-        }
-        ++next[half];
-    }
-}
-
 /* How many of at most `most` workers to use for `tiles` equal tiles: as few as finish in the same
  * number of waves. More would only idle in the last wave, and an idle multiprocessor leaves its
  * share of the power to the others. */
