@@ -30,25 +30,20 @@ from bench.run import CANNOT_RUN_HERE, STOP_SECONDS, UsageError, index, parser, 
 # Of the families of shapes, in records, pages and bars. Seeds that differ from it modulo 4 share none
 # of its shapes. The model's fit has four of them (tests/test_fit.py names them).
 SEED = 30
-# Where each s rung shows what it adds to the one below: s01 at squares, s02 at the short k, s03 at
-# 512 cubed, s04 at few rows, s05 at the long k, s06 and s07 where rows are unaligned, s08 at all, s09
-# at the last four: of s08's sweep those where D is a few tiles, k is long, and cuBLASLt was ahead.
+# Where s rungs show what they add: s01 at squares, s02 at the short k, s03 at 512 cubed, s04 at few
+# rows, s05 at the long k, s06 and s07 at unaligned rows, s08 at all, s09 at the last four, with long k.
 OF_S = (
     "512,1024,2048,4096,8192,8192x8192x256,1x8192x8192,16x8192x8192,64x8192x8192,40x9216x3584,"
     "256x256x8192,1032x1032x4104,2056,4104,2047x2049x2051,4097,16x8191x8191,"
     "512x1024x16384,256x512x8192,2440x168x19656,255x568x14584"
 )
-# FP8's rungs with one scale for each matrix, and with block scales; each alone, since cuBLASLt's
-# time and best for one say nothing of the others.
+# FP8's rungs with one scale for each matrix, and with block scales: cuBLASLt's best differs.
 PER_TENSOR, SCALED = ("f01", "f02", "f08"), ("f04", "f05", "f06", "f07")
 OF_MODELS = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
 NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
 # What was tried at the power limit beside v14, v16 and v18.
-TRIED_AT_THE_LIMIT = {
-    *("v14-hidden-stores", "v16-groups-of-12", "v16-neighbours", "v16-paced", "v16-pairs"),
-    *("v16-scattered", "v18-l2-halves"),
-}
+AT_THE_LIMIT = "groups-of-12 hidden-stores l2-halves neighbours paced pairs scattered".split()
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
 # The rivals that `make rivals` has built. CUDA-L2's has kernels for its own shapes alone.
@@ -78,11 +73,9 @@ def between(first, last):
 
 
 def tried(track, of=None, at_the_limit=False):
-    """The names of a track's variants, of these rungs or of all, and of their rungs: of those that
-    were tried at the power limit, or of the others."""
-    found = {name for name in PATCHES if name[0] == track}
-    found = {name for name in found if (name in TRIED_AT_THE_LIMIT) == at_the_limit}
-    found = {name: results.rung_of(name) for name in found}
+    """A track's variants, of these rungs or of all, and their rungs: at the limit, or the others."""
+    names = [name for name in PATCHES if (name[4:] in AT_THE_LIMIT) == at_the_limit]
+    found = {name: results.rung_of(name) for name in names if name[0] == track}
     found = {name: rung for name, rung in found.items() if of is None or rung in of}
     return ",".join(sorted({*found, *found.values()}, key=results.name_order))
 

@@ -1,10 +1,10 @@
 // v18, from v16: every tile begins on all SMs at the same moment.
 //
-// If SMs of a GPC ask the L2 for the same bytes within some 50 nanoseconds, one request answers up
-// to four of them. In v16 a quarter of the bytes merge in this way: SMs that share operands are
-// hundreds of nanoseconds apart, because each begins a tile when its own stores let it. Here the
+// If SMs of a GPC ask the L2 for the same bytes at nearly the same time, their requests merge: the
+// L2 is read once for several of them. In v16 that saves only a quarter of the bytes, because SMs
+// that share operands get out of step: each begins a tile when its own stores let it. Here the
 // producers agree on a time for each tile, and hold its first k-tile back until then. After that
-// the tensor cores keep them in step. Expected: loads that run alone, paced by a clock, take 2.7 GB
+// the wgmmas keep the SMs in step. Expected: loads that run alone, paced by a clock, take 2.7 GB
 // less from the L2; at 17.6 pJ a byte that is 2.5 % of the energy.
 #include "step.h"
 #include "device/common_start.cuh"

@@ -57,7 +57,7 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 61276,
+    ".": 61620,
     "emulator": 12457,
     "emulator/tests": 2698,
     "common/harness common/step.h": 6264,

@@ -1,6 +1,6 @@
 // A common start: CTAs that run at the same time begin their tiles at the same moment, without a
-// barrier. The L2 answers equal requests of a GPC's SMs once if they come within some 50
-// nanoseconds, and SMs that began together stay together for a tile: they have one clock.
+// barrier. The wgmmas then keep them in step, so that CTAs which share operands ask the L2 for them
+// together, and requests of SMs of one GPC merge.
 #pragma once
 
 #include "device/clock.cuh"
@@ -27,9 +27,11 @@ struct CommonStart {
     uint64_t *latest;   // in device memory: the latest start that a CTA has reported
     uint64_t time = 0;  // of this CTA's last report ...
     uint64_t cycle = 0; // ... by the SM's clock
+    int tiles = 0;      // that it has reported
 
-    // Reports the next tile. *ready is the cycle at which the CTA was ready for the tile before:
-    // it takes as long again. (PTX ISA: red.)
+    // Reports the next tile. *ready is the cycle at which the CTA was ready for the tile before: it
+    // takes as long again. The first tile's is left out, which nothing kept it from. (PTX ISA:
+    // red.)
     DEVICE void report(uint64_t *ready) {
         const uint64_t last_time = time, last_cycle = cycle;
         uint64_t was_ready;
@@ -39,9 +41,11 @@ struct CommonStart {
                      : "memory");
         time = nanoseconds();
         cycle = cycles();
-        uint64_t lag = last_time > 0 ? LATER : FIRST;
-        if (last_time > 0 && was_ready > last_cycle + FIRST) // not so in the first tile
+        uint64_t lag = tiles > 0 ? LATER : FIRST;
+        if (tiles++ > 1)
             lag = (was_ready - last_cycle) * (time - last_time) / (cycle - last_cycle);
+        if (lag > LONGEST) // it was interrupted
+            lag = LATER;
         asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(latest), "l"(time + lag)
                      : "memory");
     }
