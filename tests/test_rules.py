@@ -61,7 +61,7 @@ LINES = {
     "emulator": 12457,
     "emulator/tests": 2698,
     "common/harness common/step.h": 6264,
-    "bench notes/tools": 6364,
+    "bench notes/tools": 6368,
     "Makefile make": 811,
     "plots": 3518,
     "book": 2788,
