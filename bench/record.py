@@ -17,6 +17,7 @@ Exit status: 0 all recorded or left out, 1 one failed, 2 bad usage, 77 this mach
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import subprocess
@@ -43,7 +44,7 @@ OF_MODELS = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
 NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
 # What was tried at the power limit beside v14, v16 and v18.
-AT_THE_LIMIT = "groups-of-12 hidden-stores l2-halves neighbours paced pairs scattered".split()
+AT_THE_LIMIT = r"v..-(groups-of-12|hidden-stores|l2-halves|neighbours|paced|pairs|scattered)"
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
 # The rivals that `make rivals` has built. CUDA-L2's has kernels for its own shapes alone.
@@ -74,7 +75,7 @@ def between(first, last):
 
 def tried(track, of=None, at_the_limit=False):
     """A track's variants, of these rungs or of all, and their rungs: at the limit, or the others."""
-    names = [name for name in PATCHES if (name[4:] in AT_THE_LIMIT) == at_the_limit]
+    names = [name for name in PATCHES if bool(re.fullmatch(AT_THE_LIMIT, name)) == at_the_limit]
     found = {name: results.rung_of(name) for name in names if name[0] == track}
     found = {name: rung for name, rung in found.items() if of is None or rung in of}
     return ",".join(sorted({*found, *found.values()}, key=results.name_order))
@@ -94,6 +95,7 @@ class Run(NamedTuple):
         return [sys.executable, "-m", *self.words, *on, "--record", name]
 
 
+LIMIT = tried("v", at_the_limit=True)
 # name | what | a word of COMMANDS and more options, which may go on in indented lines
 TABLE = f"""
 burst | all rungs at m = n = k = 8192 | burst --heuristics all
@@ -143,9 +145,9 @@ counters | bytes, cycles and bank conflicts, by ncu | counters
 variants | the variants, beside their rungs | burst
     --steps {tried("v")}
 limit | what else was tried at the power limit, beside its rungs | burst --passes 3
-    --steps {tried("v", at_the_limit=True)}
-limit-sustained | the same for seconds, with joules | sustained --passes 2 --steps {tried("v", at_the_limit=True)}
-limit-counters | its bytes | counters --steps {tried("v", at_the_limit=True)}
+    --steps {LIMIT}
+limit-sustained | the same for seconds, with joules | sustained --passes 2 --steps {LIMIT}
+limit-counters | its bytes | counters --steps {LIMIT}
 short-variants | variants of the end of a tile, at short k | burst --sizes 8192x8192x1024
     --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-warp-stores,{
     "v16-blocks-apart,v16-plain-stores"
