@@ -142,8 +142,7 @@ f08-width | f01 beside f08, which chooses its tile's width | burst
 energy | the energy of a rung, by its parts | energy
 counters | bytes, cycles and bank conflicts, by ncu | counters
     --steps {between("v02", "v18")},v07-column-groups,v08-no-multicast,v10-unswizzled
-variants | the variants, beside their rungs | burst
-    --steps {tried("v")}
+variants | the variants, beside their rungs | burst --steps {tried("v")}
 limit | what else was tried at the power limit, beside its rungs | burst --passes 3
     --steps {LIMIT}
 limit-sustained | the same for seconds, with joules | sustained --passes 2 --steps {LIMIT}

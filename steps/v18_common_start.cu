@@ -179,7 +179,7 @@ struct State {
     TensorMap map_b;
     TensorMap map_d;
     grouped_order order;
-    uint64_t *starts; // of CommonStart
+    uint64_t *starts; // where the CTAs report
     int ctas;         // at most one per SM: the fewest that finish in the same number of waves
 };
 

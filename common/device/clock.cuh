@@ -3,16 +3,14 @@
 
 #include "device/base.cuh"
 
-// The clock that all SMs share, in nanoseconds; on an H200 it moves by 32 at a time. (PTX ISA:
-// Special Registers, %globaltimer.)
+// The clock that all SMs share, in nanoseconds. (PTX ISA: Special Registers, %globaltimer.)
 DEVICE uint64_t nanoseconds() {
     uint64_t time;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
     return time;
 }
 
-// The cycles of the calling thread's SM; takes less time to read. (PTX ISA: Special Registers,
-// %clock64.)
+// The cycles of the calling thread's SM. (PTX ISA: Special Registers, %clock64.)
 DEVICE uint64_t cycles() {
     uint64_t count;
     asm volatile("mov.u64 %0, %%clock64;" : "=l"(count)::"memory");

@@ -6,7 +6,8 @@
 #include "device/clock.cuh"
 #include "device/shared_memory.cuh"
 
-// Writes the SM's cycles to shared memory. Relaxed, since no data goes with them. (PTX ISA: st,
+// Writes the SM's cycles to shared memory: in trials, a consumer that looked at the shared clock
+// there took back part of the gain. Relaxed, since no data goes with them. (PTX ISA: st,
 // Memory Consistency Model.)
 DEVICE void note_cycles(uint64_t *where) {
     asm volatile("st.relaxed.cta.shared::cta.u64 [%0], %1;" ::"r"(shared_address(where)),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "device/barrier.cuh"
+#include "device/clock.cuh"
 #include "trace/events.h"
 
 namespace trace {
@@ -26,12 +27,8 @@ DEVICE uint32_t now() {
     return time;
 }
 
-// The wall clock, in nanoseconds; its steps are coarse. (PTX ISA: %globaltimer)
-DEVICE uint64_t wall_clock() {
-    uint64_t time;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
+// The wall clock, in nanoseconds; its steps are coarse.
+DEVICE uint64_t wall_clock() { return nanoseconds(); }
 
 // The multiprocessor that the calling thread runs on. (PTX ISA: %smid)
 DEVICE uint32_t multiprocessor() {
