@@ -6,9 +6,9 @@
 #include "device/clock.cuh"
 #include "device/shared_memory.cuh"
 
-// Writes the SM's cycles to shared memory: in trials, a consumer that looked at the shared clock
-// there took back part of the gain. Relaxed, since no data goes with them. (PTX ISA: st,
-// Memory Consistency Model.)
+// Writes the SM's cycles to shared memory: a consumer that is about to multiply reads its own SM's
+// clock, not the one that all share. Relaxed, since no data goes with them. (PTX ISA: st, Memory
+// Consistency Model.)
 DEVICE void note_cycles(uint64_t *where) {
     asm volatile("st.relaxed.cta.shared::cta.u64 [%0], %1;" ::"r"(shared_address(where)),
                  "l"(cycles())
