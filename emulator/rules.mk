@@ -68,10 +68,13 @@ $(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp $(BUILD)/emulator/flags
 $(EMULATOR_TESTS): %: %.o $(EMULATOR)
 	$(call run,link $@,$(CXX) -no-pie -o $@ $^ -lm)
 
-# What translate/ builds a program with: it reads these lines.
-.PHONY: emulate-parts
+# What translate/ builds a program with: it reads these lines. @ is the folder above this one.
+PARTS = 'CXX=$(CXX)' 'VERSION=$(VERSION)' 'FLAGS=$(patsubst \
+    emulator/%,@/emulator/%,$(patsubst -I%,-I@/%,$(KERNEL_FLAGS)))'
+VERSION = $(or $(shell git log -1 --date=format:%Y.%m.%d --format=%cd-%h -- emulator common/device common/formats 2>/dev/null),unknown)
+.PHONY: emulate-parts emulate-version
 emulate-parts: $(EMULATOR)
-	@printf '%s\n' 'CXX=$(CXX)' 'EMULATOR=$(abspath $(EMULATOR))' 'FLAGS=$(patsubst \
-	    emulator/%,$(CURDIR)/emulator/%,$(patsubst -I%,-I$(CURDIR)/%,$(KERNEL_FLAGS)))'
+emulate-parts emulate-version:
+	@printf '%s\n' $(PARTS) 'EMULATOR=$(abspath $(EMULATOR))'
 
 -include $(wildcard $(BUILD)/emulator/*/*.d)

@@ -6,12 +6,14 @@ test_cases.py has whole programs.
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import pytest
 
@@ -24,10 +26,14 @@ WORK = translate.BUILD / "emulator" / "tests" / "emulate"
 LIBRARY = pytest.mark.needs("emulator/libemulator.a")
 
 
-def emulate(arguments: str, folder: Path) -> subprocess.CompletedProcess:
+RUN = ROOT / "emulator/translate/run"
+
+
+def emulate(arguments: str, folder: Path, tool: Path = RUN, **more) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [ROOT / "emulator/translate/run", *arguments.split()],
+        [tool, *arguments.split()],
         cwd=folder,
+        env={**os.environ, **more},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -335,7 +341,7 @@ PROGRAMS = {
 #include <cstdio>
 #include <cstring>
 __global__ void kernel(int *to) {
-    to[1] = 0; // PAST
+    to[1] = 0; // PAST [end]
 }
 int main(int argc, char **argv) {
     int *to = nullptr;
@@ -345,6 +351,8 @@ int main(int argc, char **argv) {
     return std::strcmp(argv[1], "fail") ? 0 : 3;
 }
 """,
+    "race.cu": "__global__ void kernel() {\n    __shared__ int x;\n    x += 1;\n}\n"
+    "int main() { kernel<<<1, 64>>>(); }\n",
     "header.cu": "// CUB\n#include <cub/cub.cuh>\nint main() {}\n",
     "instruction.cu": """__global__ void kernel(int *to) {
     asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(to[0]) : "r"(0));
@@ -361,7 +369,7 @@ ONE = "-I folder -D WIDTH=16 one.cu --"
 RUNS = [
     ("options and arguments", f"{ONE} x", 0, r"^eager: ok", r"^  kernel<<<1, 1>>>\(\); // no launch$",
      "^random with seed 3: ok"),
-    ("a mistake", f"--policies eager {ONE} past", 1, "address: ", r"^ *one.cu:5  to\[1\] = 0; // PAST"),
+    ("a mistake", f"--policies eager {ONE} past", 1, "address: ", r"^ *one.cu:5  to\[1\] = 0; // PAST \[end\]$"),
     ("a program that fails by itself", f"--policies eager {ONE} fail", 1, "status 3"),
     ("a mistake that is allowed",
      f"--quiet --policies eager,lazy --allow early-exit {CASES}/cuda_barrier.cu -- no_read_wait", 0,
@@ -372,16 +380,78 @@ RUNS = [
     ("an unknown header", "header.cu", 2, r"^header.cu:2: .* no header cub/cub.cuh$"),
     ("no such policy", f"--policies late {ONE} x", 2, "there is no policy 'late'"),
     ("no such file", "none.cu", 2, "there is no file none.cu"),
+    ("no such folder", "--sarif none/x race.cu", 2, r"\Acheck-kernel: .*none/.*\n\Z"),
+    ("no file to write to", "--junit /dev/null race.cu", 2, r"\Acheck-kernel: /dev/null is no file\n\Z"),
 ]  # fmt: skip
+
+
+def write_programs(folder: Path) -> None:
+    for name, text in PROGRAMS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 @LIBRARY
 @pytest.mark.seconds(20)
 def test_command_line():
-    for name, text in PROGRAMS.items():
-        (WORK / name).parent.mkdir(parents=True, exist_ok=True)
-        (WORK / name).write_text(text)
+    write_programs(WORK)
     for name, arguments, status, *said in RUNS:
         ended = emulate(arguments, WORK)
         missing = [words for words in said if not re.search(words, ended.stdout, re.MULTILINE)]
         assert (ended.returncode, missing) == (status, []), f"{name}: {ended.stdout}"
+
+
+# ---------------------------------------------------------------- as a tool of its own
+
+# How editors and GitHub find GCC's messages.
+MATCHER = r"(?m)^(\S.*?):(\d+):(?:\d+:)?\s+(?:fatal )?(warning|error|note):\s"
+# (arguments, exit status, what is found: rule, level, file, lines of it and of notes; runs that fail)
+FINDS = [
+    (f"{ONE} x", 0, [], ""),
+    (f"--policies eager,lazy {ONE} past", 1, ["address error one.cu 5 5"], "eager lazy"),
+    ("--policies eager --allow uninitialised race.cu", 1,
+     ["uninitialised warning race.cu 3 3", "race error race.cu 3 3 3"], "eager"),
+    (f"--policies eager {ONE} fail", 1, ["status error one.cu 1"], "eager"),
+    ("instruction.cu", 2, ["unknown error instruction.cu 2 2"], "eager"),
+    ("header.cu", 2, ["unknown error header.cu 2 2"], "build"),
+    ("-D WIDTH=16 one.cu", 2, ["build error one.cu 1"], "build"),
+]  # fmt: skip
+
+
+def result_said(result: dict) -> str:
+    places = [at["physicalLocation"] for at in result["locations"] + result["relatedLocations"]]
+    file = places[0]["artifactLocation"]["uri"].replace("folder/", "", 1)
+    lines = [str(place["region"]["startLine"]) for place in places]
+    return " ".join([result["ruleId"], result["level"], file, *lines])
+
+
+@LIBRARY
+@pytest.mark.seconds(30)
+def test_installed(tmp_path):
+    into, work = tmp_path / "a tool", tmp_path / "clone/folder"
+    make = ["make", "-C", ROOT / "emulator", f"BUILD={os.path.relpath(translate.BUILD, ROOT)}"]
+    make += [f"DESTDIR={tmp_path}", "PREFIX=/a tool"]
+    subprocess.run([*make, "install"], check=True)
+    subprocess.run(["chmod", "-R", "a-w", into], check=True)
+    before = {path: path.stat().st_mtime_ns for path in into.rglob("*")}
+    for folder in (work / "emulator/translate", tmp_path / "clone/.git"):
+        folder.mkdir(parents=True)  # the former is of another project
+    write_programs(work)
+    for arguments, status, found, failed in FINDS:
+        files = f"--format gcc --sarif x.sarif --junit x.xml {arguments}"
+        ended = emulate(files, work, into / "bin/check-kernel", XDG_CACHE_HOME=f"{tmp_path}/cache")
+        (log,) = json.loads((work / "x.sarif").read_text())["runs"]
+        said = [*map(result_said, log["results"])]
+        assert (ended.returncode, said) == (status, found), ended.stdout
+        rules = [rule["id"] for rule in log["tool"]["driver"]["rules"]]
+        assert rules == [one.split()[0] for one in found]
+        cases = ElementTree.parse(work / "x.xml").findall("testcase")
+        assert [case.get("name") for case in cases if case.findtext("failure")] == failed.split()
+        lines = re.findall(MATCHER, ended.stdout)
+        said = [line if kind == "note" else f"{kind} {file} {line}" for file, line, kind in lines]
+        in_gcc = " ".join(one.partition(" ")[2] for one in found)
+        assert failed == "build" or " ".join(said) == in_gcc, ended.stdout
+    assert {path: path.stat().st_mtime_ns for path in into.rglob("*")} == before
+    subprocess.run(["chmod", "-R", "u+w", into], check=True)
+    subprocess.run([*make, "uninstall"], check=True)
+    assert {path.name for path in into.rglob("*")} == {"lib", "bin"}

@@ -1,13 +1,16 @@
-"""Runs a CUDA program on the emulator, under every policy, and reports what it finds.
+"""Checks a CUDA program on the emulator, under every policy. Arguments after -- go to the program.
 
-    python3 -m emulator.translate [options] kernel.cu [-- arguments of the program]
+  check-kernel kernel.cu
+  check-kernel --quiet -I include -D TILE=64 --sarif races.sarif kernel.cu -- 512 512 320
 
-Exit status: 0 all runs ended well, 1 something was found, 2 it could not be built.
+Exit status: 0 all runs ended well, 1 something was found, 2 it cannot be built or executes what
+the emulator does not know.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
 import re
@@ -18,12 +21,15 @@ import sys
 import time
 from pathlib import Path
 
-from . import cuda, ptx
+from . import cuda, outputs, ptx
 from .cxx import string_macros, tokens_of, without_comments
+from .outputs import NOT_BUILT, NOT_KNOWN, REPORT, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
-BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
+INSTALLED = ROOT / "installed"  # what emulate-parts would print: `make install` has built it
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "check-kernel"
+BUILD = Path(os.environ.get("EMULATE_BUILD") or (CACHE if INSTALLED.exists() else ROOT / "build"))
 POLICIES = ["eager", "lazy"]
 # A file that is included, or that a macro names, by which it may be.
 NAMED_FILE = re.compile(
@@ -32,14 +38,12 @@ NAMED_FILE = re.compile(
 # Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
 CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
 CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
-FOUND, NOT_BUILT = 1, 2
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
     end = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(
-        prog="emulate",
-        description="Run a CUDA program on the emulator. What follows -- goes to the program.",
+        "check-kernel", None, __doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("file", type=Path, help="the program's .cu file")
@@ -54,6 +58,13 @@ def arguments(given: list[str]) -> argparse.Namespace:
     add("--seconds", type=float, default=600, help="limit of a run (default: %(default)s)")
     add("--first", action="store_true", help="stop after the first bad run")
     add("--quiet", action="store_true", help="one line per run, and reports")
+    of_format = "how reports are printed; gcc: as FILE:LINE: error: ... (default: %(default)s)"
+    add("--format", choices=["text", "gcc"], default="text", help=of_format)
+    add("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
+    add("--junit", type=Path, metavar="FILE", help="write the runs as JUnit's XML")
+    add("--version", action="store_true", help="print the day and commit of the emulator's sources")
+    if "--version" in given[:end]:
+        parser.exit(message=f"check-kernel {parts('emulate-version')['VERSION']}\n")
     options = parser.parse_args(given[:end])
     options.program = given[end + 1 :]
     known = {*POLICIES, "random"}
@@ -131,60 +142,64 @@ class Program:
 # ---------------------------------------------------------------- building
 
 
-def parts() -> dict[str, str]:
-    """Builds the emulator; how a kernel is compiled and linked, by make's names."""
-    made = subprocess.run(
-        ["make", "-s", "-C", str(ROOT), "-f", "emulator/Makefile", "emulate-parts"]
-        + [f"BUILD={os.path.relpath(BUILD, ROOT)}"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if made.returncode:
-        raise SystemExit(NOT_BUILT)
-    return dict(line.split("=", 1) for line in made.stdout.splitlines() if "=" in line)
+def parts(target: str = "emulate-parts") -> dict[str, str]:
+    """How a kernel is compiled and linked, by make's names; builds the emulator first."""
+    if INSTALLED.exists():
+        said = INSTALLED.read_text()
+    else:
+        command = ["make", "-s", "-C", ROOT, "-f", "emulator/Makefile", target]
+        command.append(f"BUILD={os.path.relpath(BUILD, ROOT)}")
+        said = output_of(command, "building the emulator")
+    return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
 
 
-def run_or_exit(command: list[str], what: str) -> None:
-    if subprocess.run(command, check=False).returncode:
-        print(f"emulate: {what} did not succeed: nothing was run", file=sys.stderr)
-        raise SystemExit(NOT_BUILT)
+def output_of(command: list, what: str) -> str:
+    if shutil.which(command[0]) is None:
+        raise OSError(f"{command[0]} is needed, and is not installed")
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if ended.returncode:
+        raise OSError(f"{what} did not succeed")
+    return ended.stdout
 
 
-def state_of(files: Path, command: list[str]) -> str:
+def state_of(files: Path, command: list[str], library: Path) -> str:
     """What a program is built from: if it has not changed, neither has the program."""
     digest = hashlib.sha256("\0".join(command).encode())
     for path in sorted(path for path in files.rglob("*") if path.is_file()):
         digest.update(path.read_bytes())
-    for folder in ("common", "emulator/include", "emulator/src"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
+    headers = [*(ROOT / "common").rglob("*"), *(ROOT / "emulator/include").rglob("*")]
+    for path in [library, *sorted(headers)]:
+        digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
     return digest.hexdigest()
 
 
 def build(options: argparse.Namespace, program: Program, source: Path, out: Path) -> Path:
     """The program."""
     made = parts()
-    compiler = made["CXX"]
+    compiler, library = made["CXX"], ROOT / made["EMULATOR"]
+    output_of(["addr2line", "--version"], "addr2line")  # reports need it
+    version = output_of([compiler, "-dumpversion"], compiler).strip()
+    if int(version.split(".")[0]) < 12:
+        raise OSError(f"{compiler} 12 is needed, and this is {version}")
     defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
     folders = [*program.folders, program.main.parent]
-    command = [compiler, *shlex.split(made["FLAGS"]), "-w", "-fpermissive", "-fmax-errors=5"]
+    flags = [flag.replace("@", str(ROOT)) for flag in shlex.split(made["FLAGS"])]
+    command = [compiler, *flags, "-w", "-fpermissive", "-fmax-errors=5"]
     command += [f"-D{name}" for name in defined]
     command += [f"-I{folder}" for folder in [*map(program.translated, folders), *folders]]
     for header in ("emulator/translated.h", "emulator/ptx.h"):
         command += ["-include", header]
     built, linked = out / "program.o", out / "program"
-    state, kept = state_of(program.out, command), out / "state"
+    state, kept = state_of(program.out, command, library), out / "state"
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
-        run_or_exit([*command, "-x", "c++", "-c", str(source), "-o", str(built)], "compiling")
+        output_of([*command, "-x", "c++", "-c", source, "-o", built], "compiling")
         # The emulator comes first: of inline functions that both have, those of the program would
         # report what the emulator does.
-        emulator = ["-Wl,--whole-archive", made["EMULATOR"], "-Wl,--no-whole-archive"]
-        link = [compiler, "-no-pie", "-o", str(linked), *emulator, str(built), "-lm"]
-        run_or_exit(link, "linking")
+        emulator = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"]
+        output_of([compiler, "-no-pie", "-o", linked, *emulator, built, "-lm"], "linking")
         kept.write_text(state)
     return linked
 
@@ -202,83 +217,76 @@ def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
     return list(made.items())
 
 
-NOT_KNOWN = "emulator: the emulator does not know this\n"
-REPORT = re.compile(r"^emulator: \w+: .*\n(?:  .*\n)*", re.MULTILINE)
-
-
-def pieces(output: str) -> list[tuple[str, str]]:
-    """The reports in it and what is between them, each with what is the same in other runs that
-    say it: a report's kind and lines of source, a text without its numbers."""
-    found = re.split(f"({REPORT.pattern})", output, flags=re.MULTILINE)
-    return [(piece, essence(piece)) for piece in found if piece.strip()]
-
-
-def essence(piece: str) -> str:
-    if not REPORT.match(piece):
-        return re.sub(r"\d+", "0", piece)
-    kind = piece[: piece.index(": ", len("emulator: "))]
-    places = "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
-    return kind + (places or re.sub(r"0x\w+|\d+", "0", piece.splitlines()[0]))
-
-
 def run_one(options: argparse.Namespace, program: Path, chosen: dict) -> tuple[int, str]:
     """Its exit status and what it printed."""
     environment = {**os.environ, "EMULATOR_ALLOW": ",".join(options.allow), **chosen}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "timeout": options.seconds}
     try:
-        ended = subprocess.run(
-            [program, *options.program],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=options.seconds,
-            check=False,
-        )
+        ended = subprocess.run([program, *options.program], env=environment, check=False, **how)
         return ended.returncode, ended.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode(errors="replace")
         return 1, f"{said}still running after {options.seconds:.0f} s (--seconds allows more)\n"
 
 
-def run_all(options: argparse.Namespace, program: Path) -> int:
+def run_all(options: argparse.Namespace, program: Path) -> list[Run]:
     """Prints each report once, below the first run that made it."""
     seen: dict[str, str] = {}
-    bad = 0
+    made = []
     for name, chosen in runs(options):
         begun = time.monotonic()
         status, output = run_one(options, program, chosen)
-        said = pieces(output)
+        made.append(Run(name, status, output, time.monotonic() - begun))
+        said = outputs.pieces(output)
         before = {seen[known] for _, known in said if known in seen and status != 0}
-        bad += status != 0
         verdict = "ok" if status == 0 else f"exit status {status}"
         verdict += f", as under {min(before)}" if before else ""
-        print(f"{name}: {verdict} ({time.monotonic() - begun:.1f} s)", flush=True)
+        print(f"{name}: {verdict} ({made[-1].seconds:.1f} s)", flush=True)
+        if options.format == "gcc":
+            found = outputs.findings(made[-1], shown(options.file))
+            print(*(outputs.gcc(found[one]) for one in found if one not in seen), sep="", end="")
+            seen = {**dict.fromkeys(found, name), **seen}
         for piece, known in said:
             is_report = REPORT.match(piece) is not None
             if known not in seen and (is_report or status or not options.quiet):
                 print("".join(f"  {line}\n" for line in piece.splitlines()), end="", flush=True)
             seen.setdefault(known, name)
-        if NOT_KNOWN in output:
-            return NOT_BUILT
-        if status != 0 and options.first:
+        if NOT_KNOWN in output or (status != 0 and options.first):
             break
-    return FOUND if bad else 0
+    return made
+
+
+def check(options: argparse.Namespace) -> list[Run]:
+    """The runs, or one that says why there are none."""
+    of = repr([os.getcwd(), options.file, options.include, options.define, options.arch])
+    out = BUILD / "emulate" / f"{options.file.stem}-{hashlib.sha256(of.encode()).hexdigest()[:12]}"
+    try:
+        if not options.file.is_file():
+            raise OSError(f"there is no file {options.file}")
+        out.mkdir(parents=True, exist_ok=True)
+        with open(out / "lock", "w") as lock:  # another process may build the same program
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            program = Program(options, out)
+            built = build(options, program, program.translate(), out)
+        return run_all(options, built)
+    except (OSError, ptx.Unknown) as why:
+        output = f"{why}\n" + (NOT_KNOWN if isinstance(why, ptx.Unknown) else "")
+        print(f"{output}check-kernel: nothing was run", file=sys.stderr)
+        return [Run(outputs.BUILD, NOT_BUILT, output)]
 
 
 def main() -> int:
-    options = arguments(sys.argv[1:])
-    if not options.file.is_file():
-        print(f"emulate: there is no file {options.file}", file=sys.stderr)
-        return NOT_BUILT
-    out = BUILD / "emulate" / re.sub(r"\W+", "-", " ".join([shown(options.file), *options.define]))
-    out.mkdir(parents=True, exist_ok=True)
     try:
-        program = Program(options, out)
-        source = program.translate()
-    except ptx.Unknown as unknown:
-        print(unknown, file=sys.stderr)
-        print("emulate: the emulator does not know this: nothing was run", file=sys.stderr)
+        options = arguments(sys.argv[1:])
+        version, file = parts("emulate-version")["VERSION"], shown(options.file)
+        unfinished = [Run(outputs.BUILD, NOT_BUILT, "it did not end")]
+        outputs.write(options, unfinished, file, version)  # an error now rather than after the runs
+        made = check(options)
+        outputs.write(options, made, file, version)
+    except OSError as why:
+        print(f"check-kernel: {why}", file=sys.stderr)
         return NOT_BUILT
-    return run_all(options, build(options, program, source, out))
+    return outputs.exit_status(made)
 
 
 if __name__ == "__main__":
