@@ -290,9 +290,11 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
 void touch(Cell &cell, const Running &now) {
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
-    else if ((!now.access.is_write || now.access.reads_too) && !matrix_read &&
+    else if (!now.access.later && (!now.access.is_write || now.access.reads_too) && !matrix_read &&
              current_cluster != nullptr && was_allocated(now))
         fail_unwritten(now);
+    if (now.access.later)
+        return;
     if (!now.access.is_write) {
         check_constant(now, cell.write, true);
         add_read(cell, now);

@@ -53,6 +53,7 @@ struct CellAccess {
     Strength strength = Strength::WEAK;
     Scope scope = Scope::SYS;
     bool reads_too = false; // a write that does
+    bool later = false;     // it is an operation that will read: the thread is only asked for order
 };
 
 // The running agent accesses these bytes of a CTA's shared memory, or of global memory (anything

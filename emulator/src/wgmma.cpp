@@ -148,6 +148,18 @@ void check_agreement(const Wgmma &slot, const WgmmaForm &form, std::uint64_t a, 
               note_at(slot.site, "the first thread of the warpgroup called it here")});
 }
 
+// Each warp reads all of B and its own rows of A, when it comes: it has to be after the writes of
+// both. One lane of it is asked, about a few parts. (PTX ISA: mbarrier.try_wait: what it makes
+// visible to the executing thread; wgmma.mma_async: .sync.)
+void check_tiles(Cta &cta, const Wgmma &slot, int lane, Site where) {
+    if (lane % WARP_LANES != 0)
+        return;
+    std::vector<std::uint32_t> some = {slot.b_chunks.front(), slot.b_chunks.back()};
+    if (!slot.a_chunks.empty() && !slot.form.transposed_a)
+        some.push_back(slot.a_chunks[std::size_t(lane)]);
+    access_shared_chunks(cta, some, {.is_write = false, .where = where, .later = true});
+}
+
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     const Wgmma &slot = group.slot(number);
     if (group.agent == order::NO_AGENT)
@@ -186,6 +198,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     Wgmma &slot = slot_for(group, number, form, a, b, registers != nullptr, where);
     check_agreement(slot, form, a, b, where);
     const int lane = self.number % WARPGROUP_LANES;
+    check_tiles(*self.cta, slot, lane, where);
     slot.sums[lane] = acc;
     if (registers != nullptr)
         place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,

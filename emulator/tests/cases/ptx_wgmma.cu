@@ -1,5 +1,6 @@
 // RIGHT: wgmma's operands in each layout: every swizzle, contiguous along K or along M and N; A in
 // registers; negated; fp16, bf16 and e4m3 (PTX ISA, wgmma: Canonical Layouts; wgmma.mma_async).
+// expect no_barrier: race, says nothing orders the two
 // expect k_major, b_by_columns, fp16_a_by_rows, both, e4m3: silent
 #include "common.h"
 #include <cuda_bf16.h>
@@ -71,7 +72,7 @@ __device__ void multiply_registers(float (&d)[8], const unsigned (&a)[4], uint64
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(TRANS_B));
 }
 template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS>
-__global__ void product(float *out, Layout la, Layout lb) { // twice, and once by registers
+__global__ void product(float *out, Layout la, Layout lb, bool barrier) { // twice, and once by registers
     extern __shared__ __align__(1024) unsigned char s[];
     constexpr int K = 32 / sizeof(T), EACH = 4 / sizeof(T);
     unsigned char *other = s + 8192;
@@ -82,7 +83,7 @@ __global__ void product(float *out, Layout la, Layout lb) { // twice, and once b
         if (mn < 16) *(T *)(other + lb.place(mn, byte / 2) + byte % 2) = T(b_value(mn, k));
     }
     asm volatile("fence.proxy.async;" ::: "memory");
-    __syncthreads();
+    if (barrier) __syncthreads();
     const uint64_t a = la.descriptor(S32(s)), b = lb.descriptor(S32(other));
     float d[8] = {9, 9, 9, 9, 9, 9, 9, 9};
     T fragment[4 * EACH];
@@ -99,12 +100,13 @@ __global__ void product(float *out, Layout la, Layout lb) { // twice, and once b
     for (int n = 0; n < 8; ++n)
         out[(row + n % 4 / 2 * 8) * 16 + n / 4 * 8 + column + n % 2] = d[n];
 }
-template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS = false> bool is_right(float times) {
+template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS = false>
+bool is_right(float times, bool barrier = true) {
     bool right = true;
     for (unsigned way = 0; way < 4; ++way) { // 16 of N fill no wide swizzle
         const Layout a{way, TRANS_A}, b{TRANS_B ? way % 2 : 3 - way, TRANS_B};
         float *out = dev(64 * 16, 0.f);
-        product<T, TRANS_A, TRANS_B, REGISTERS><<<1, 128, 16384>>>(out, a, b);
+        product<T, TRANS_A, TRANS_B, REGISTERS><<<1, 128, 16384>>>(out, a, b, barrier);
         right &= all(host(out, 64 * 16), [&](int i, float v) {
             float sum = 0;
             for (int k = 0; k < int(32 / sizeof(T)); ++k)
@@ -116,6 +118,7 @@ template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS = false> bool is_
 }
 int main(int, char **argv) {
     const How how = how_of(argv);
+    if (how == "no_barrier") RETURN((is_right<__nv_bfloat16, 0, 0>(2, false)));
     if (how == "k_major") RETURN((is_right<__nv_bfloat16, 0, 0, true>(1)));
     if (how == "b_by_columns") RETURN((is_right<__nv_bfloat16, 0, 1, true>(1)));
     if (how == "fp16_a_by_rows") RETURN((is_right<half, 1, 0>(-2)));
