@@ -75,6 +75,7 @@ void complete_if_full(Cta &cta, int id, const Thread *last) {
         if (has_arrived(warp, id))
             warp.arrived[id] = 0;
     end_phase(barrier);
+    barrier.fenced[barrier.phase % 2].clear();
 }
 
 std::string count_name(int expected) {
@@ -131,6 +132,7 @@ void arrive(int id, int expected, Site where, bool vote = false) {
                     thread.warp(), id, count_name(barrier.expected).c_str()),
              where, "arrived again here");
     order::release(barrier.carrier(barrier.phase));
+    order::merge(barrier.fenced[barrier.phase % 2], order::running().fenced);
     barrier.votes[barrier.phase % 2] += vote;
     warp.arrived[id] |= own;
     if (has_arrived(warp, id))
@@ -154,6 +156,7 @@ int sync(const char *what, int id, int expected, Site where, bool vote = false) 
     const std::uint64_t phase = barrier.phase;
     arrive(id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
+    order::merge(order::running().fenced, barrier.fenced[phase % 2]);
     return barrier.votes[phase % 2];
 }
 

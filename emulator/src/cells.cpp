@@ -127,6 +127,8 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     if (order::is_of_earlier_work(other))
         return "nothing orders the two: the launch before may still run (wait_for_launch_before is "
                "missing), or the streams are not ordered";
+    if (order::is_before(other, now.space))
+        return "what orders the two has .cta scope: a peer needs .release.cluster";
     if (operation == nullptr && mine == nullptr)
         return "nothing orders the two";
     // A reader that is after the write before has waited for that one, and is overtaken.
@@ -223,6 +225,14 @@ bool is_same_store(const Running &now, const Epoch &other) {
            places[other.place].operation == nullptr;
 }
 
+// An arrival of .cta scope on a peer's barrier may say that a stage has been read, and be written
+// again. What was written is read after one of .cluster scope, of which clocks say Space::GLOBAL.
+Space space_of(const Running &now, const Epoch &other, bool other_writes) {
+    const bool is_of_peer = other_writes && !now.access.is_write &&
+                            other.cluster == now.mine.cluster && other.cta != now.mine.cta;
+    return is_of_peer ? Space::GLOBAL : now.space;
+}
+
 // The last access that was found to be in order: tiles are accessed by the same ones throughout.
 Epoch good_write, good_read;
 
@@ -230,7 +240,7 @@ void check_after(const Running &now, const Epoch &other, bool other_writes, cons
     Epoch &good = other_writes ? good_write : good_read;
     if (same(good, other) && good.async == other.async)
         return;
-    if (!order::is_before(other, now.space)) {
+    if (!order::is_before(other, space_of(now, other, other_writes))) {
         if (are_strong(now, other) || (other_writes && is_same_store(now, other)))
             return;
         fail_unordered(now, other, other_writes, cell);

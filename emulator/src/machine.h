@@ -114,9 +114,12 @@ struct Phases {
 // A barrier of the CTA: bar.sync with this id (0 is __syncthreads). It counts warps, as 32 threads
 // each, once the last lane that has not exited arrives. (PTX ISA: barrier{.cta}.)
 struct NamedBarrier : Phases {
-    int expected = 0;  // as given by the first thread of this phase; 0: none has come yet
-    Site site{};       // of the first thread of this phase
-    int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
+    int expected = 0; // as given by the first thread of this phase; 0: none has come yet
+    Site site{};      // of the first thread of this phase
+    // In even and odd phases: threads with the predicate of barrier.red, and what threads' fences
+    // before it released.
+    int votes[2] = {};
+    order::Carrier fenced[2];
 };
 
 // What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.

@@ -221,6 +221,7 @@ void announce(Barrier &barrier, int bytes, Site where) {
 // Of a copy: also of what came before its issue, which by the letter only the issuer's arrival
 // releases: who waits knows that the issue has happened.
 void land(Barrier &barrier, int bytes, Site where) {
+    order::release_own(barrier.carrier(barrier.phase));
     order::release(barrier.carrier(barrier.phase), Scope::SYS,
                    order::running().who.cta != barrier.place.cta->rank);
     add_bytes(barrier, -bytes, where, "bytes landed");
@@ -387,7 +388,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 "it counts for that phase",
             notes_of(barrier, where, "arrived"));
     // By default an arrival is a release of .cta scope, which for a peer orders shared memory
-    // alone.
+    // alone, and there no reads (cells.cpp).
     if (order == Order::RELAXED)
         order::release_relaxed(barrier.carrier(phase), scope);
     else

@@ -301,6 +301,11 @@ void acquire(Carrier &carrier, Scope scope) {
     }
 }
 
+void merge(Carrier &to, Carrier &from) {
+    for (Part &part : from)
+        part_of(to, part.scope).add(part.sum.sum(), Stamp{}); // nothing of the running agent's own
+}
+
 void acquire_briefly(const Carrier &carrier) {
     for (const Part &part : carrier)
         part.sum.add_to(now->clock);

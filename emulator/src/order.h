@@ -97,6 +97,9 @@ void pass_on(Carrier &to, const Carrier &from, Scope scope = Scope::SYS);
 void release_relaxed(Carrier &carrier, Scope scope);
 void acquire_relaxed(const Carrier &carrier, Scope scope);
 void acquire(Carrier &carrier, Scope scope = Scope::SYS);
+// A CTA's barrier, from and to Context::fenced: what fences before it released, the relaxed writes
+// of all threads after it release, too.
+void merge(Carrier &to, Carrier &from);
 // The same for an operation, which asks little afterwards.
 void acquire_briefly(const Carrier &carrier);
 // Is the running agent after everything that was released here?

@@ -7,9 +7,10 @@
 // expect last_cta 32 4, last_gathers 32 4, lookback 1 4, lookback_in_cta 128: race|hazard
 // expect last_cta fixed 32 4, lookback fixed 1 4, lookback_in_cta fixed 128: silent
 // expect flag_relaxed 1 2, flag_narrow 1 2, flag_of_cluster 1 2, arrival_narrow 32 2 2: race|hazard
-// expect flag_released 1 2, last_gathers fixed 32 4: silent
+// expect flag_released 1 2, last_gathers fixed 32 4, last_fenced 32 4: silent
 // expect words 32 2 2: race|hazard
-// expect words fixed 32 2 2: silent
+// expect words_signalled 32 2 2: race|hazard, says a peer needs .release.cluster
+// expect words fixed 32 2 2, words_signalled fixed 32 2 2: silent
 // expect arrival 32 2 2: lifetime, says \[cluster-exit\]
 // expect arrival_acquired 32 2 2, arrival_awaited 32 2 2, arrival_before_barrier 32 2 2: silent
 #include "common.h"
@@ -41,14 +42,15 @@ __global__ void last_cta(int *, int *out, How how) {
     __shared__ bool last;
     volatile int *part = out + 260;
     if (threadIdx.x == 1) part[blockIdx.x] = blockIdx.x;
-    if (how == "last_cta" || how.fixed) __syncthreads(); // thread 0 publishes what thread 1 wrote
+    if (how == "last_fenced") __threadfence(); // each thread for itself, as PyTorch's reductions do
+    if (how == "last_cta" || how == "last_fenced" || how.fixed) __syncthreads(); // thread 0 publishes what thread 1 wrote
     if (threadIdx.x == 0) {
         if (how == "last_gathers" || how.fixed) __threadfence();
         last = atomicAdd(out + 300, 1) == int(gridDim.x) - 1;
     }
     __syncthreads();
     if (!last || threadIdx.x != 0) return;
-    if (how == "last_gathers" || how.fixed) __threadfence();
+    if (how != "last_cta" || how.fixed) __threadfence();
     for (unsigned i = 0; i < gridDim.x; ++i) out[0] += part[i] + !i;
 }
 // Volatile accesses are relaxed: __threadfence must stand between data and flag, and within a CTA
@@ -90,15 +92,26 @@ __global__ void by_ptx(int *in, int *out, How how) {
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(set) : "l"(flag) : "memory");
     out[0] = out[1];
 }
+__device__ void mb_arrive_narrow(uint64_t *b, unsigned rank) {
+    asm volatile("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [r]; }" ::"r"(S32(b)), "r"(rank) : "memory");
+}
 __global__ void words(int *in, int *out, How how) { // barrier.cluster.arrive.relaxed orders nothing
     __shared__ int s[32];
+    __shared__ uint64_t b;
     auto cluster = cooperative_groups::this_cluster();
     const unsigned rank = cluster.block_rank(), i = threadIdx.x;
     const int *peers = cluster.map_shared_rank(s, rank ^ 1);
+    if (i == 0) mb_init(&b, 32), mb_fence();
+    cluster_sync(); // both have begun
     s[i] = in[i];
-    if (how.fixed) asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    if (how == "words_signalled") { // an arrival of .cta scope says no more than that
+        if (how.fixed) mb_arrive_at(&b, rank ^ 1);
+        else mb_arrive_narrow(&b, rank ^ 1);
+        mb_wait_cluster(&b, 0);
+    } else if (how.fixed) asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
     else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    if (how == "words") asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
     out[32 * rank + i] = peers[31 - i];
     cluster_sync(); // none exits while it is read
 }
@@ -111,9 +124,7 @@ __global__ void arrival(int *in, int *out, How how) {
     const bool narrow = how == "arrival_narrow", reads = how == "arrival_acquired" || narrow;
     if (rank == 1 && i == 0) {
         out[1] = in[0];
-        if (narrow) // .cta lacks the peer
-            asm volatile("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, 0;\n"
-                         "mbarrier.arrive.shared::cluster.b64 _, [r]; }" ::"r"(S32(&b)) : "memory");
+        if (narrow) mb_arrive_narrow(&b, 0); // .cta lacks the peer
         else mb_arrive_at(&b, 0);
     }
     if (rank == 0 && (reads || how == "arrival_awaited")) mb_wait_cluster(&b, 0);
