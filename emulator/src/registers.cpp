@@ -63,6 +63,22 @@ void check_register_changes(const Cta &cta) {
                         warp.count),
                  {note_at((warp.changes > first.changes ? warp : first).site, "executed here")});
     }
+    // What the warps that never asked were launched with is not in the pool.
+    int asked = 0, held = 0;
+    const Warp *most = &cta.warps.front();
+    for (const Warp &warp : cta.warps) {
+        asked += warp.registers.changes > 0;
+        held += warp.registers.count;
+        if (warp.registers.count > most->registers.count)
+            most = &warp;
+    }
+    if (held * WARP_LANES > pool / int(cta.warps.size()) * asked)
+        fail(
+            Mistake::DEADLOCK,
+            format("setmaxnreg.inc to %d registers waits for ever: the other warps of CTA %d never "
+                   "gave enough back (setmaxnreg.dec)",
+                   most->registers.count, cta.rank),
+            most->registers.site, "called it here");
 }
 
 } // namespace emulator

@@ -10,6 +10,7 @@
 // expect operand_outside 128: misuse|address, says outside
 // expect pool_40_232 384: silent
 // expect pool_40_240 384, pool_240 512: misuse|deadlock, says setmaxnreg\.inc to 240 .* at most (65536|64512)
+// expect pool_none_back 384: deadlock, says setmaxnreg\.inc to 232 .* never gave enough back
 // expect pool_one_warp 384: misuse, says whole warpgroups: warp 4 .* 1 times.* warp 5 0
 #include "common.h"
 __global__ void in_flight(int *, int *out, How how) {
@@ -57,9 +58,10 @@ __global__ void operands(int *, int *, How how) {
 __global__ void __launch_bounds__(512, 1) pool(int *, int *out, How how) {
     const int warp = threadIdx.x / 32;
     if (how == "pool_240") asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    else if (how == "pool_none_back" && warp < 4) {}
     else if (warp < 4) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" : : "n"(40));
     else if (how == "pool_40_240") asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    else if (how == "pool_40_232" || warp == 4)
+    else if (how != "pool_one_warp" || warp == 4)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     out[threadIdx.x] = 7;
 }
