@@ -63,6 +63,7 @@ PROGRAMS = {
 for name in [*os.environ]:
     if re.match(r"EMULATOR_|MAKE|MFLAGS$|(N|V|ARGS|EMULATE|TRACK|SIZES|PROTOCOL)$", name):
         del os.environ[name]
+os.environ["EMULATOR_STORY"] = "0"  # below reports: tests of it set it
 os.environ["GEMM_LADDER_TUNED"] = ""  # no test writes to the user's file
 os.environ.update(LC_ALL="C", ASAN_OPTIONS="protect_shadow_gap=0:exitcode=99")
 os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"

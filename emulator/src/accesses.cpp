@@ -178,10 +178,13 @@ void volatile_access(const void *address, std::size_t bytes, bool is_write, void
     if (is_known && !is_write)
         may_spin(address, reinterpret_cast<std::uintptr_t>(pc)); // others may write first
     plain_access(address, bytes, is_write, pc, Strength::VOLATILE, true);
+    if (is_known && !is_write)
+        order::atomic_read(address, Scope::SYS, false);
+    if (is_known)
+        story::record(reinterpret_cast<std::uintptr_t>(pc), is_write ? "writes" : "reads",
+                      "volatile at %p", address);
     if (is_known && is_write)
         order::atomic_write(address, Scope::SYS, false, false);
-    else if (is_known)
-        order::atomic_read(address, Scope::SYS, false);
 }
 
 // An atomic of the C++ library that changed nothing.

@@ -100,7 +100,7 @@ void begin_call(const char *what, int id, int threads, Site where) {
 }
 
 // Counts the current thread in, and its vote.
-void arrive(int id, int expected, Site where, bool vote = false) {
+void arrive(const char *did, int id, int expected, Site where, bool vote = false) {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
     NamedBarrier &barrier = cta.barriers[id];
@@ -119,12 +119,16 @@ void arrive(int id, int expected, Site where, bool vote = false) {
              {note_at(thread, where, "arrived here"),
               note_at(barrier.site, "the first thread of the phase arrived here")});
     }
-    if (barrier.phase > 0 && !order::is_after(barrier.carrier(barrier.phase - 1)))
+    story::record(where, did, "barrier %d, phase %d", id, int(barrier.phase));
+    if (order::Epoch other;
+        barrier.phase > 0 && !order::is_after(barrier.carrier(barrier.phase - 1), &other)) {
+        story::begin({order::epoch_now(), "", where}, {other});
         fail(Mistake::HAZARD,
              format("barrier %d: a thread arrives that is not ordered after the phase before: in "
                     "another order it counts for that phase",
                     id),
              {note_at(thread, where, "arrived here")});
+    }
     const std::uint32_t own = 1u << thread.lane();
     if ((warp.arrived[id] & own) != 0)
         fail(Mistake::MISUSE,
@@ -154,9 +158,10 @@ int sync(const char *what, int id, int expected, Site where, bool vote = false) 
     Cta &cta = *current->cta;
     NamedBarrier &barrier = cta.barriers[id];
     const std::uint64_t phase = barrier.phase;
-    arrive(id, expected, where, vote);
+    arrive("syncs", id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
     order::merge(order::running().fenced, barrier.fenced[phase % 2]);
+    story::record(where, "syncs", "barrier %d, phase %d", id, int(phase));
     return barrier.votes[phase % 2];
 }
 
@@ -176,7 +181,7 @@ void named_barrier_sync(int id, int threads, Site where, bool aligned) {
 
 void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
     begin_call(aligned ? "a named barrier" : nullptr, id, threads, where);
-    arrive(id, threads, where);
+    arrive("arrives", id, threads, where);
     schedule_point();
 }
 
@@ -195,6 +200,8 @@ void cluster_arrive(Site where, bool relaxed, bool aligned) {
         fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between", where,
              "arrived again here");
     schedule_point();
+    story::record(where, relaxed ? "arrives, relaxed" : "arrives", "cluster barrier, phase %d",
+                  int(cluster.phase));
     if (!relaxed)
         order::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;
@@ -217,6 +224,7 @@ void cluster_wait(Site where, bool aligned) {
         return format("cluster barrier: %d of %d threads have arrived", cluster.arrived,
                       cluster.unfinished);
     });
+    story::record(where, "waits", "cluster barrier, phase %d", int(phase));
 }
 
 void barriers_thread_exits(Cta &cta) {

@@ -63,12 +63,15 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
         access_global(address, bytes, access);
     }
     const bool changes = touch == Touch::CHANGE, both = order == Order::ACQ_REL;
+    const char *did = touch == Touch::READ ? "reads" : changes ? "changes" : "writes";
+    story::record(where, did, "atomic at %p", address);
     // A relaxed access may belong to a fence. Approximate: the read of a relaxed change needs no
     // fence after it, as in CUDA's own examples.
     if (touch != Touch::WRITE)
         order::atomic_read(address, scope, changes || both || order == Order::ACQUIRE);
     if (touch != Touch::READ)
         order::atomic_write(address, scope, both || order == Order::RELEASE, changes);
+    story::record(where, did, "atomic at %p", address);
     alignas(16) unsigned char word[16]; // the widest
     std::memcpy(word, address, bytes);
     change(word, context);

@@ -173,12 +173,14 @@ void grid_sync(Site where) {
     static Phases grid;
     const std::uint64_t threads = volume(gridDim) * volume(blockDim);
     const std::uint64_t phase = grid.phase;
+    story::record(where, "syncs", "grid barrier, phase %d", int(phase));
     order::release(grid.carrier(phase));
     if (std::uint64_t(++grid.arrived) == threads)
         grid.next();
     while (grid.phase == phase)
         may_spin(&grid.phase, where);
     order::acquire(grid.carrier(phase));
+    story::record(where, "syncs", "grid barrier, phase %d", int(phase));
 }
 
 // ---------------------------------------------------------------------------- deadlocks

@@ -18,6 +18,7 @@
 #include "emulator/mbarrier.h"
 #include "emulator/report.h"
 #include "shared_memory.h"
+#include "story.h"
 
 #include <vector_types.h>
 

@@ -111,6 +111,13 @@ std::string state_of(const Barrier &barrier) {
     return text;
 }
 
+// For the story (story.h).
+void record(const Barrier &barrier, std::uint64_t phase, const std::string &did, Site where) {
+    if (story::is_recorded)
+        story::add(did.c_str(),
+                   mbarrier_name(barrier.place) + format(", phase %lld", (long long)phase), where);
+}
+
 // What an operation does is no thread's.
 Note note_of(Site where, const char *did) {
     return current != nullptr ? note_at(*current, where, did) : note_at(where, did);
@@ -174,9 +181,12 @@ Barrier &usable_barrier(MbarrierRef place, Site where) {
     if (!translated_program)
         check_fenced(barrier, where, "used it");
     const bool is_relaxed = barrier.init.async && current->cluster_waits > barrier.ready_in;
-    if (!is_relaxed && !order::is_before(barrier.init, Space::SHARED))
+    if (!is_relaxed && !order::is_before(barrier.init, Space::SHARED)) {
+        story::begin({order::epoch_now(), "uses", where},
+                     {barrier.init, "initialises", barrier.init_site});
         fail_on(barrier, Mistake::LIFETIME,
                 " is used, and nothing orders its initialisation before", where, "used it");
+    }
     return barrier;
 }
 
@@ -222,6 +232,7 @@ void announce(Barrier &barrier, int bytes, Site where) {
 // releases: who waits knows that the issue has happened.
 void land(Barrier &barrier, int bytes, Site where) {
     order::release_own(barrier.carrier(barrier.phase));
+    record(barrier, barrier.phase, "lands", where);
     order::release(barrier.carrier(barrier.phase), Scope::SYS,
                    order::running().who.cta != barrier.place.cta->rank);
     add_bytes(barrier, -bytes, where, "bytes landed");
@@ -274,6 +285,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
         order::acquire_relaxed(barrier.carrier(phase), Scope::SYS);
     else
         order::acquire(barrier.carrier(phase));
+    record(barrier, phase, "waits", where);
     if (!barrier.ahead.empty())
         consume(barrier, phase);
     return true;
@@ -380,13 +392,16 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 format(" gets more arrivals than the barrier's count, %d", barrier.expected), where,
                 "arrived");
     const std::uint64_t phase = barrier.phase;
-    if (phase > 0 && !order::is_after(barrier.carrier(phase - 1)))
+    record(barrier, phase, bytes > 0 ? format("expects %d bytes", bytes) : "arrives", where);
+    if (order::Epoch other; phase > 0 && !order::is_after(barrier.carrier(phase - 1), &other)) {
+        story::begin({order::epoch_now(), "", where}, {other});
         fail_unless_allowed(
             "early-arrival", Mistake::HAZARD,
             mbarrier_name(barrier.place) +
                 ": a thread arrives that is not ordered after the phase before: in another order "
                 "it counts for that phase",
             notes_of(barrier, where, "arrived"));
+    }
     // By default an arrival is a release of .cta scope, which for a peer orders shared memory
     // alone, and there no reads (cells.cpp).
     if (order == Order::RELAXED)
@@ -403,6 +418,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
 
 void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
     Barrier &barrier = usable_barrier(place, where);
+    record(barrier, barrier.phase, format("expects %d bytes", bytes), where);
     announce(barrier, bytes, where);
     store_barrier(barrier);
     schedule_point();
@@ -431,6 +447,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
     const bool completed = (barrier.phase & 1) != static_cast<std::uint64_t>(parity);
     if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
+        record(barrier, ~0ull, "waits", where);
         return true;
     }
     return wait_for(barrier, barrier.phase - completed, how, order, where);

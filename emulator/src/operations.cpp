@@ -127,6 +127,7 @@ void submit(Operation operation) {
     operation.context = order::make_operation(
         order::running(), {current->number, current->cta->rank, operation.name, operation.site},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
+    story::record_issue(*operation.context);
     if (operation.kind != OperationKind::COPY)
         operation.started = next_step();
     if (completes_now(operation))
@@ -230,6 +231,7 @@ void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site wh
         if (step == &OperationGroup::written)
             order::acquire(group->written.done);
     }
+    story::record(where, "waits", "%s<%d>", what, pending);
     if (step != &OperationGroup::written)
         return; // these will be waited for again
     for (auto group = begin; group != end; ++group)

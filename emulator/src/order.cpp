@@ -117,14 +117,6 @@ void pass_time(Context &context) {
         ++done;
 }
 
-// What the running agent knows of the one that made the access; in the same launch.
-Times known_of(const Epoch &epoch) {
-    if (epoch.cluster == now->cluster)
-        return now->clock.of(epoch.agent);
-    const auto found = now->clock.far.find(epoch.cluster);
-    return found != now->clock.far.end() ? times_of(found->second, epoch.agent) : Times{};
-}
-
 const Operator *operator_of(const Epoch &epoch) {
     const auto found = clusters.find(epoch.cluster);
     if (found == clusters.end() || epoch.agent < std::uint32_t(found->second.threads))
@@ -311,10 +303,11 @@ void acquire_briefly(const Carrier &carrier) {
         part.sum.add_to(now->clock);
 }
 
-bool is_after(Carrier &carrier) {
-    const auto knows = [](std::uint32_t agent, const Times &times) {
+bool is_after(Carrier &carrier, Epoch *missing) {
+    const auto knows = [missing](std::uint32_t agent, const Times &times) {
+        *missing = {now->cluster, agent, times.done[int(Space::SHARED)]};
         return agent == now->self.agent ||
-               now->clock.of(agent).done[int(Space::SHARED)] >= times.done[int(Space::SHARED)];
+               now->clock.of(agent).done[int(Space::SHARED)] >= missing->time;
     };
     for (Part &part : carrier) {
         const Clock &sum = part.sum.sum();
@@ -385,6 +378,13 @@ bool is_of_earlier_work(const Epoch &epoch) {
     return now->cluster == 0 || works.empty() || epoch.cluster < works.back().first;
 }
 
+Times known_of(const Epoch &epoch, const Clock &clock, std::uint32_t own) {
+    if (epoch.cluster == own)
+        return clock.of(epoch.agent);
+    const auto found = clock.far.find(epoch.cluster);
+    return found != clock.far.end() ? times_of(found->second, epoch.agent) : Times{};
+}
+
 bool is_before(const Epoch &epoch, Space space) {
     if (epoch.cluster == 0)
         return true;
@@ -398,7 +398,7 @@ bool is_before(const Epoch &epoch, Space space) {
         return work == nullptr || times_of(now->clock.streams, work->stream).done[0] >= work->time;
     }
     if (epoch.cluster != now->cluster)
-        return known_of(epoch).done[int(space)] >= epoch.time;
+        return known_of(epoch, now->clock, now->cluster).done[int(space)] >= epoch.time;
     Found &found = now->found[int(space)][epoch.agent % Context::FOUND];
     if (found.agent == epoch.agent && found.time >= epoch.time)
         return true;
@@ -411,7 +411,7 @@ bool is_unfenced(const Epoch &epoch, Space space) {
         return lane_without([space](const Epoch &one) { return !is_unfenced(one, space); },
                             epoch) >= 0;
     return !epoch.async && epoch.cluster != 0 && !is_of_earlier_work(epoch) &&
-           known_of(epoch).fenced[int(space)] < epoch.time;
+           known_of(epoch, now->clock, now->cluster).fenced[int(space)] < epoch.time;
 }
 
 bool covers(Carrier &carrier, const Epoch &epoch) {
@@ -446,17 +446,22 @@ bool in_scope(const Epoch &epoch, Scope scope) {
     return are_within(Scope(epoch.scope), scope, epoch.cluster, epoch.cta);
 }
 
+Epoch unknown_lane(Epoch epoch) {
+    if (epoch.lanes != 0) {
+        const int lane =
+            lane_without([](const Epoch &one) { return is_before(one, Space::SHARED); }, epoch);
+        epoch.agent += std::uint32_t(lane >= 0 ? lane : std::countr_zero(epoch.lanes));
+        epoch.lanes = 0;
+    }
+    return epoch;
+}
+
 std::string name_of(const Epoch &epoch) {
     const auto found = clusters.find(epoch.cluster);
     if (found == clusters.end())
         return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
     const ClusterRecord &cluster = found->second;
-    std::uint32_t agent = epoch.agent;
-    if (epoch.lanes != 0) { // the first one that the running agent is not after
-        const int lane =
-            lane_without([](const Epoch &one) { return is_before(one, Space::SHARED); }, epoch);
-        agent += std::uint32_t(lane >= 0 ? lane : std::countr_zero(epoch.lanes));
-    }
+    const std::uint32_t agent = unknown_lane(epoch).agent;
     const Operator *made = operator_of(epoch);
     const int thread = made != nullptr ? made->thread : int(agent) % cluster.threads_of_cta;
     const int cta = made != nullptr ? made->cta : int(agent) / cluster.threads_of_cta;

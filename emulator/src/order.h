@@ -102,8 +102,6 @@ void acquire(Carrier &carrier, Scope scope = Scope::SYS);
 void merge(Carrier &to, Carrier &from);
 // The same for an operation, which asks little afterwards.
 void acquire_briefly(const Carrier &carrier);
-// Is the running agent after everything that was released here?
-bool is_after(Carrier &carrier);
 
 // fence.proxy.async: what the thread did by the generic proxy (`own`), or everything that it is
 // after, comes before what async operations do that are ordered after the fence.
@@ -132,15 +130,21 @@ struct Epoch {
 bool is_before(const Epoch &epoch, Space space);
 bool is_unfenced(const Epoch &epoch, Space space);
 bool is_of_earlier_work(const Epoch &epoch);
+// Is the running agent after everything that was released here? If not: `missing` is what is not.
+bool is_after(Carrier &carrier, Epoch *missing);
 // Whether whoever acquires the carrier is after the access, which was in shared memory.
 bool covers(Carrier &carrier, const Epoch &epoch);
 // The running agent's access that is made now.
 Epoch epoch_now();
+// What a clock, of the cluster `own`, knows of the agent that made an access in the same launch.
+Times known_of(const Epoch &epoch, const Clock &clock, std::uint32_t own);
 // Whether the running agent is after the issue of the operation that made the access.
 bool knows_issue_of(const Epoch &epoch);
 // Whether both are in each other's scope.
 bool in_scope(const Epoch &epoch, Scope scope);
 
+// Of lanes that made an access together, the first one that the running agent is not after.
+Epoch unknown_lane(Epoch epoch);
 // Who made an access: "thread 3 of CTA 0 (warp 0, lane 3)", with the cluster if there are several.
 std::string name_of(const Epoch &epoch);
 

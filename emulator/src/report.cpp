@@ -139,6 +139,7 @@ void say(const char *kind, const std::string &what) {
 
 void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
     warn(mistake, what, notes);
+    print(worded(story::text(word_for(mistake), notes)));
     _exit(1);
 }
 

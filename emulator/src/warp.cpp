@@ -96,8 +96,12 @@ void join(const Call &call, void *argument, Site where) {
     Thread &thread = *current;
     Rendezvous &meeting = meeting_for(call, where);
     const std::uint64_t phase = meeting.phase;
+    const auto record = [&] {
+        story::record(where, "syncs", "%s, warp %d, phase %d", call.what, thread.warp(),
+                      int(phase));
+    };
     if (call.work == nullptr)
-        order::release(meeting.carrier(phase));
+        record(), order::release(meeting.carrier(phase));
     meeting.argument[thread.lane()] = argument;
     meeting.lanes |= bit_of(thread.lane());
     complete_if_full(meeting, thread, where);
@@ -109,7 +113,7 @@ void join(const Call &call, void *argument, Site where) {
         });
     --meeting.leaving;
     if (call.work == nullptr)
-        order::acquire(meeting.carrier(phase));
+        order::acquire(meeting.carrier(phase)), record();
     schedule_point();
 }
 

@@ -244,6 +244,7 @@ void wgmma_wait(int pending, Site where) {
         order::acquire(slot.done);
         ++slot.waited_by;
     }
+    story::record(where, "waits", "wgmma_wait<%d>", pending);
     for (; !group.slots.empty() && group.slots.front().waited_by == WARPGROUP_LANES; ++group.first)
         group.slots.pop_front();
 }

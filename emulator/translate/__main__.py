@@ -229,6 +229,17 @@ def run_one(options: argparse.Namespace, program: Path, chosen: dict) -> tuple[i
         return 1, f"{said}still running after {options.seconds:.0f} s (--seconds allows more)\n"
 
 
+def story(options: argparse.Namespace, program: Path, chosen: dict) -> str:
+    """Of a report of two unordered accesses what came before (emulator/src/story.h), as another run
+    tells it."""
+    allowed = {"EMULATOR_ALLOW": ",".join(options.allow)} if options.allow else {}
+    told = run_one(options, program, {**chosen, "EMULATOR_STORY": "1"})[1]
+    found = re.search(r"^  story, .*\n(?:    .*\n)*", told, re.MULTILINE)
+    words = [f"{name}={value}" for name, value in {**chosen, **allowed}.items()]
+    again = shlex.join([*words, shown(program), *options.program])
+    return f"{found.group()}  again: {again}\n" if found else ""
+
+
 def run_all(options: argparse.Namespace, program: Path) -> list[Run]:
     """Prints each report once, below the first run that made it."""
     seen: dict[str, str] = {}
@@ -248,6 +259,8 @@ def run_all(options: argparse.Namespace, program: Path) -> list[Run]:
             seen = {**dict.fromkeys(found, name), **seen}
         for piece, known in said:
             is_report = REPORT.match(piece) is not None
+            if is_report and known not in seen and "EMULATOR_STORY" not in os.environ:
+                piece += story(options, program, chosen)
             if known not in seen and (is_report or status or not options.quiet):
                 print("".join(f"  {line}\n" for line in piece.splitlines()), end="", flush=True)
             seen.setdefault(known, name)

@@ -34,13 +34,92 @@ option_rules machine_option_rules(const step *step) {
     return rules;
 }
 
+static const step *the_step;
+static options made; /* the run that is made, with the seed of its policy */
+
+/* A report names the options that make its run again. */
+static void write_shape(const options *o, char *text, size_t size) {
+    char k[24] = "", kernel[24] = "";
+    if (o->k > 0) {
+        snprintf(k, sizeof k, " --k %d", o->k);
+    }
+    if (o->kernel > 0) {
+        snprintf(kernel, sizeof kernel, " --kernel %d", o->kernel);
+    }
+    snprintf(text, size, "--m %d --n %d%s%s", o->m, o->n, k, kernel);
+}
+
+/* ---- the smallest run with the same report, which tells its story (emulator/src/story.h) */
+
+enum { MOST_SECONDS = 3, LONGEST_STORY = 1 << 13 };
+
+static uint64_t told_report;
+static double search_begun;
+static char story[LONGEST_STORY]; /* of the smallest run so far */
+
+/* This program's command line with other options. It prints nothing unless the report is the same.
+ */
+static const char AGAIN[] =
+    "p=$(tr '\\0' ' ' </proc/%d/cmdline | sed -E "
+    "'s/--(runs|json|policy|seed|inputs|kernel|size|[mnk])"
+    " [^ ]* //g')'%s --inputs %s --policy %s --seed %" PRIu64 "'\n"
+    "EMULATOR_STORY=%" PRIu64
+    " timeout %d $p 2>&1 >/dev/null | sed -n '/^  story, /,$p' | grep . &&\n"
+    "echo \"  again: $p\" |"
+    "sed -E 's,build/emulated/(\\w*) (.*),make step N=\\1 EMULATE=1 ARGS=\"\\2\",'";
+
+static bool shows(const options *o) {
+    char shape[128], command[1024], said[LONGEST_STORY];
+    if (monotonic_seconds() - search_begun > MOST_SECONDS) {
+        return false;
+    }
+    write_shape(o, shape, sizeof shape);
+    snprintf(command, sizeof command, AGAIN, (int)getpid(), shape, inputs_name(o->inputs),
+             o->policy, o->seed, told_report, MOST_SECONDS);
+    FILE *run = popen(command, "r");
+    said[run == NULL ? 0 : fread(said, 1, sizeof said - 1, run)] = '\0';
+    if (run != NULL) {
+        pclose(run);
+    }
+    return *said != '\0' && strcpy(story, said) != NULL;
+}
+
+/* To as few tiles as show it. */
+static void shrink(const options *o, int *dimension, int tile, int clusters) {
+    const int whole = *dimension, unit = tile * (clusters > 0 ? clusters : 1);
+    for (*dimension = unit; unit > 0 && *dimension < whole && !shows(o); *dimension += unit) {
+    }
+    *dimension = unit > 0 && *dimension < whole ? *dimension : whole;
+}
+
+static void tell_story(uint64_t report) {
+    const char *const *policy = emulator_policies();
+    options o = made;
+    const problem shape = {.m = o.m, .n = o.n, .k = o.k, .kernel = o.kernel};
+    const bool chooses = the_step->tile_of != NULL;
+    const step_tile tile =
+        chooses ? the_step->tile_of(step_kernel(the_step, &shape)) : the_step->tile;
+    told_report = report;
+    search_begun = monotonic_seconds();
+    for (o.policy = *policy; o.policy != NULL && !shows(&o); o.policy = *++policy) {
+    }
+    if (o.policy != NULL) {
+        shrink(&o, &o.m, tile.m, tile.above);
+        shrink(&o, &o.n, tile.n, tile.beside);
+        shrink(&o, &o.k, tile.k, 1);
+    }
+    fputs(story, stderr);
+}
+
 void device_open(const step *step, int index, device *device) {
     device_info *info = &device->info;
     *device = (struct device){.info = {.emulated = true, .name = "CPU emulator"}};
     info->compute_capability = step->max_compute_capability >= EVERY_LATER_CAPABILITY
                                    ? step->min_compute_capability
                                    : step->max_compute_capability;
+    the_step = step;
     emulator_report_prefix(step->name);
+    emulator_on_unordered(tell_story);
     cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),
                "asking for the number of multiprocessors");
     if (getenv("EMULATOR_CAPABILITY") != NULL) {
@@ -78,19 +157,6 @@ size_t machine_orders(const options *options) {
     return options->policy == NULL ? all - (size_t)options->first_order : 1;
 }
 
-/* A report names the options that make its run again. */
-static void tell_options(const options *o) {
-    char text[128], k[24] = "", kernel[24] = "";
-    if (o->k > 0) {
-        snprintf(k, sizeof k, " --k %d", o->k);
-    }
-    if (o->kernel > 0) {
-        snprintf(kernel, sizeof kernel, " --kernel %d", o->kernel);
-    }
-    snprintf(text, sizeof text, "--m %d --n %d%s%s", o->m, o->n, k, kernel);
-    emulator_report_options(text);
-}
-
 /* Of all, the random ones come last. */
 const char *machine_choose_order(const options *options, size_t order) {
     static const char RANDOM[] = "random";
@@ -101,8 +167,12 @@ const char *machine_choose_order(const options *options, size_t order) {
     const char *name = options->policy != NULL ? options->policy
                        : number < fixed        ? emulator_policies()[number]
                                                : RANDOM;
+    char shape[128];
     emulator_choose_policy(name, seed);
-    tell_options(options);
+    write_shape(options, shape, sizeof shape);
+    emulator_report_options(shape);
+    made = *options;
+    made.seed = seed;
     multiply_adds_of_launch = (double)options->m * (double)options->n * (double)options->k;
     progress_begin(&line, "emulating");
     emulator_on_progress(show);

@@ -27,6 +27,11 @@ void emulator_report_prefix(const char *prefix);
  * Copied. */
 void emulator_report_options(const char *options);
 
+/* Called at the end of a report of two unordered accesses, with a number for its kind and lines,
+ * unless EMULATOR_STORY is set. A run with that number in EMULATOR_STORY ends the same report with
+ * the story of both (story.h); one with 1 every report. NULL: none. */
+void emulator_on_unordered(void (*listener)(uint64_t report));
+
 /* From now on a launch that writes an element of [begin, begin + bytes) twice is a mistake. */
 void emulator_watch_output(const void *begin, size_t bytes);
 

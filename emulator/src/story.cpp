@@ -1,0 +1,201 @@
+#include "story.h"
+
+#include "emulator/emulator.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace emulator::story {
+
+const bool is_recorded =
+    std::getenv("EMULATOR_STORY") != nullptr && *std::getenv("EMULATOR_STORY") != '0';
+
+namespace {
+
+using order::Epoch;
+
+constexpr std::size_t MOST_EVENTS = 64, MOST_COLUMNS = 1 << 15, NONE = MOST_EVENTS + 2;
+
+struct Event {
+    Epoch at; // when its agent did it
+    std::string did, carrier;
+    Origin where;
+    Clock clock;              // of its agent, or of the operation that it issued:
+    Epoch issued{};           // that
+    std::uint64_t number = 0; // even, through all agents
+};
+
+// What a thread and its operations did, by cluster and thread.
+using Column = std::vector<Event>;
+std::map<std::pair<std::uint32_t, std::uint32_t>, Column> columns;
+std::uint64_t last_number = 0;
+
+Access mine, other; // of no cluster: no story
+Space space;
+void (*listener)(std::uint64_t report) = nullptr;
+
+Column &column_of_running() {
+    const order::Context &me = order::running();
+    return columns[{me.cluster, me.who.operation != nullptr ? me.issue.agent : me.self.agent}];
+}
+
+void add_to(Column &column, Event event) {
+    event.number = last_number += 2;
+    // The other half of a barrier; or a poll or an issue that is repeated.
+    const auto last = std::find_if(column.rbegin(), column.rend(), [&event](const Event &one) {
+        return one.at.agent == event.at.agent;
+    });
+    if (last != column.rend() && last->did == event.did && last->carrier == event.carrier &&
+        last->where == event.where && last->issued.agent == event.issued.agent) {
+        event.at = last->at;
+        event.issued = last->issued;
+        column.erase(std::next(last).base());
+    }
+    column.push_back(std::move(event));
+    if (column.size() > MOST_EVENTS)
+        column.erase(column.begin());
+    if (columns.size() > MOST_COLUMNS)
+        columns.erase(columns.begin()); // of the oldest cluster
+}
+
+struct Row {
+    std::uint64_t number;
+    std::string did, carrier, text[2];
+};
+
+// ":58", with the file's name if it is not the story's.
+std::string line_of(const Origin &where) {
+    const Note note = note_at(where, "");
+    const bool is_same = note.file == note_at(mine.where, "").file;
+    return (is_same ? "" : note.file.substr(note.file.rfind('/') + 1)) + format(":%d", note.line);
+}
+
+// A side of the story: the last event that comes before the other access, whose agent's clock this
+// is, and those around its own. Others learn of the earlier access, on the left, by the landing of
+// its operation or by what its thread does next. Returns the clock of the side's agent.
+Clock add_rows(std::vector<Row> &rows, int side, const Access &access, const Clock &clock) {
+    const Epoch &epoch = access.epoch;
+    const auto is_known = [&](const Event &event) {
+        const std::uint32_t own = (side == 0 ? mine : other).epoch.cluster;
+        return order::known_of(event.at, clock, own).done[int(space)] >= event.at.time;
+    };
+    const auto is_issue = [&epoch](const Event &event) {
+        return event.issued.cluster == epoch.cluster && event.issued.agent == epoch.agent &&
+               event.issued.time <= epoch.time;
+    };
+    std::uint32_t thread = epoch.agent;
+    for (const auto &[key, column] : columns)
+        if (std::ranges::any_of(column, is_issue))
+            thread = key.second;
+    const Column &all = columns[{epoch.cluster, thread}];
+    const bool is_operation = thread != epoch.agent;
+    const bool is_own = side == 0 && &all == &column_of_running(); // the right side has the rest
+    Column column;
+    std::size_t at = 0, common = NONE, lands = NONE;
+    for (const Event &event : all) {
+        const bool is_kept = event.at.agent == epoch.agent || (event.at.agent == thread && !is_own);
+        if (event.issued.cluster != 0 ? is_issue(event) : is_kept)
+            column.push_back(event);
+        if (is_operation ? is_issue(event) : event.at.time < epoch.time)
+            at = column.size();
+    }
+    if (at > 0 && (is_operation || *access.did == '\0')) {
+        --at;
+    } else {
+        Event made{epoch, access.did, "", access.where, at > 0 ? column[at - 1].clock : Clock{}};
+        made.number = at < column.size() ? column[at].number - 1 : last_number + 1;
+        column.insert(column.begin() + std::ptrdiff_t(at), made);
+    }
+    for (std::size_t i = 0; i < column.size(); ++i)
+        if (column[i].at.agent != thread)
+            lands = i > at ? i : lands;
+        else if (!is_own && is_known(column[i]))
+            common = i;
+    const int first = side == 1 || lands != NONE ? -2 : 0, last = first < 0 ? 0 : 3;
+    for (std::size_t i = common == NONE ? 0 : std::min(common, at); i < column.size(); ++i) {
+        const Event &event = column[i];
+        const int after = int(i) - int(at);
+        if (i != common && i != lands && (after < first || after > last))
+            continue;
+        auto row = std::ranges::find_if(rows, [&event](const Row &one) { // both at one barrier
+            return event.did == "syncs" && one.did == "syncs" && one.carrier == event.carrier;
+        });
+        if (row == rows.end())
+            row = rows.insert(row, {event.number, event.did, event.carrier, {}});
+        row->text[side] = (is_known(event) ? "* " : "  ") + event.did + " " + line_of(event.where);
+    }
+    return column[at].clock;
+}
+
+} // namespace
+
+void add(const std::string &did, const std::string &carrier, const Origin &where) {
+    order::Context &me = order::running();
+    add_to(column_of_running(), {order::epoch_now(), did, carrier, where, me.clock});
+    for (std::int32_t &done : me.self.times.done) // accesses come before it or after it
+        done += me.who.operation == nullptr;
+}
+
+void record_issue(const order::Context &operation) {
+    const Stamp &issue = operation.issue, &own = operation.self;
+    if (is_recorded)
+        add_to(column_of_running(), {{operation.cluster, issue.agent, issue.times.done[0]},
+                                     std::string("issues ") + operation.who.operation,
+                                     "",
+                                     operation.who.where,
+                                     operation.clock,
+                                     {operation.cluster, own.agent, own.times.done[0]}});
+}
+
+void begin(const Access &one, const Access &another, Space where) {
+    mine = order::is_of_earlier_work(another.epoch) ? Access{} : one;
+    other = another;
+    other.epoch = order::unknown_lane(other.epoch);
+    space = where;
+}
+
+std::string text(const std::string &kind, const std::vector<Note> &notes) {
+    const Note first = note_at(mine.where, "");
+    if (mine.epoch.cluster == 0 || notes.empty() || first.line != notes.front().line)
+        return "";
+    std::string essence = kind;
+    for (const Note &note : notes)
+        essence += format(" %s:%d", note.file.c_str(), note.line);
+    const std::uint64_t report = std::hash<std::string>{}(essence) | 2;
+    const char *wanted = std::getenv("EMULATOR_STORY"); // a report's number; 1: any
+    if (wanted == nullptr && listener != nullptr)
+        listener(report);
+    if (!is_recorded || (std::to_string(report) != wanted && std::string(wanted) != "1"))
+        return "";
+
+    std::vector<Row> rows;
+    add_rows(rows, 1, mine, add_rows(rows, 0, other, order::running().clock));
+    std::ranges::stable_sort(rows, {}, &Row::number);
+    const auto name = [](const Access &access) { // the report says which warp and lane
+        std::string all = order::name_of(access.epoch);
+        const std::size_t begin = all.find(" ("), end = all.find(')');
+        return end != all.npos ? all.erase(begin, end + 1 - begin) : all;
+    };
+    rows.insert(rows.begin(), {0, "", "by", {name(other), name(mine)}});
+    std::size_t width[2] = {};
+    for (const Row &row : rows)
+        for (int i = 0; i < 2; ++i)
+            width[i] = std::max(width[i], row.text[i].size());
+    std::string story =
+        format("  story, newest last (* comes before the other's access; lines of %s):\n",
+               first.file.c_str());
+    for (Row &row : rows) {
+        for (int i = 0; i < 2; ++i)
+            row.text[i].resize(width[i], ' ');
+        const std::string line = "    " + row.text[0] + "  " + row.text[1] + "  " + row.carrier;
+        story += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return story;
+}
+
+} // namespace emulator::story
+
+void emulator_on_unordered(void (*listener)(uint64_t report)) {
+    emulator::story::listener = listener;
+}
