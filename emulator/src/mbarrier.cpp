@@ -112,10 +112,11 @@ std::string state_of(const Barrier &barrier) {
 }
 
 // For the story (story.h).
-void record(const Barrier &barrier, std::uint64_t phase, const std::string &did, Site where) {
+void record(const Barrier &barrier, std::uint64_t phase, const char *did, Site where,
+            int bytes = 0) {
     if (story::is_recorded)
-        story::add(did.c_str(),
-                   mbarrier_name(barrier.place) + format(", phase %lld", (long long)phase), where);
+        story::add(bytes > 0 ? format("expects %d bytes", bytes) : did,
+                   mbarrier_name(barrier.place) + format(", phase %llu", Number(phase)), where);
 }
 
 // What an operation does is no thread's.
@@ -392,7 +393,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 format(" gets more arrivals than the barrier's count, %d", barrier.expected), where,
                 "arrived");
     const std::uint64_t phase = barrier.phase;
-    record(barrier, phase, bytes > 0 ? format("expects %d bytes", bytes) : "arrives", where);
+    record(barrier, phase, "arrives", where, bytes);
     if (order::Epoch other; phase > 0 && !order::is_after(barrier.carrier(phase - 1), &other)) {
         story::begin({order::epoch_now(), "", where}, {other});
         fail_unless_allowed(
@@ -418,7 +419,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
 
 void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
     Barrier &barrier = usable_barrier(place, where);
-    record(barrier, barrier.phase, format("expects %d bytes", bytes), where);
+    record(barrier, barrier.phase, "expects", where, bytes);
     announce(barrier, bytes, where);
     store_barrier(barrier);
     schedule_point();
@@ -447,7 +448,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
     const bool completed = (barrier.phase & 1) != static_cast<std::uint64_t>(parity);
     if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
-        record(barrier, ~0ull, "waits", where);
+        record(barrier, 0, "need not wait", where);
         return true;
     }
     return wait_for(barrier, barrier.phase - completed, how, order, where);
