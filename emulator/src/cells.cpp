@@ -8,6 +8,7 @@
 #include "emulator/runtime.h"
 
 #include <algorithm>
+#include <climits>
 #include <unordered_map>
 
 namespace emulator {
@@ -157,16 +158,14 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     fail(mistake, what, notes);
 }
 
-story::Access accessed(const Epoch &epoch, bool is_write) {
-    return {epoch, is_write ? "writes" : "reads", places[epoch.place].where};
-}
-
 [[noreturn]] void fail_unordered(const Running &now, const Epoch &other, bool other_writes,
                                  const Cell &cell) {
     const bool has_operation = places[other.place].operation != nullptr ||
                                places[now.mine.place].operation != nullptr ||
                                order::is_of_earlier_work(other);
-    story::begin(accessed(now.mine, now.access.is_write), accessed(other, other_writes), now.space);
+    const char *did[] = {"reads", "writes"};
+    story::begin({now.mine, did[now.access.is_write], places[now.mine.place].where},
+                 {other, did[other_writes], places[other.place].where}, now.space);
     const Operation *mine = operation_in_progress();
     const std::string completes =
         mine != nullptr && mine->barrier != Operation::NOWHERE
@@ -203,10 +202,8 @@ void fail_unwritten(const Running &now) {
     const Operation *load =
         now.cta != nullptr ? pending_write(*now.cta, std::uint32_t(now.begin)) : nullptr;
     if (load != nullptr)
-        story::begin(accessed(now.mine, false),
-                     {{load->context->cluster, load->context->self.agent,
-                       load->context->self.times.done[0]}},
-                     now.space);
+        story::begin({now.mine, "reads", places[now.mine.place].where},
+                     {{now.mine.cluster, load->context->self.agent, INT_MAX}});
     if (load != nullptr)
         fail_as(Mistake::HAZARD,
                 reads +

@@ -33,7 +33,6 @@ std::uint64_t last_number = 0;
 
 Access mine, other; // of no cluster: no story
 Space space;
-void (*listener)(std::uint64_t report) = nullptr;
 
 Column &column_of_running() {
     const order::Context &me = order::running();
@@ -164,8 +163,8 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
         essence += format(" %s:%d", note.file.c_str(), note.line);
     const std::uint64_t report = std::hash<std::string>{}(essence) | 2;
     const char *wanted = std::getenv("EMULATOR_STORY"); // a report's number; 1: any
-    if (wanted == nullptr && listener != nullptr)
-        listener(report);
+    if (wanted == nullptr && emulator_on_unordered != nullptr)
+        emulator_on_unordered(report);
     if (!is_recorded || (std::to_string(report) != wanted && std::string(wanted) != "1"))
         return "";
 
@@ -195,7 +194,3 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
 }
 
 } // namespace emulator::story
-
-void emulator_on_unordered(void (*listener)(uint64_t report)) {
-    emulator::story::listener = listener;
-}

@@ -38,6 +38,7 @@ NAMED_FILE = re.compile(
 # Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
 CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
 CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
+STORY_LIMIT = 20  # seconds of a run that is repeated for its story
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -230,12 +231,11 @@ def run_one(options: argparse.Namespace, program: Path, chosen: dict) -> tuple[i
 
 
 def story(options: argparse.Namespace, program: Path, chosen: dict) -> str:
-    """Of a report of two unordered accesses what came before (emulator/src/story.h), as another run
-    tells it."""
-    allowed = {"EMULATOR_ALLOW": ",".join(options.allow)} if options.allow else {}
+    """What came before a report of two unordered accesses (emulator/src/story.h), by another run."""
     told = run_one(options, program, {**chosen, "EMULATOR_STORY": "1"})[1]
     found = re.search(r"^  story, .*\n(?:    .*\n)*", told, re.MULTILINE)
-    words = [f"{name}={value}" for name, value in {**chosen, **allowed}.items()]
+    chosen = {"EMULATOR_ALLOW": ",".join(options.allow), **chosen}
+    words = [f"{name}={value}" for name, value in chosen.items() if value]
     again = shlex.join([*words, shown(program), *options.program])
     return f"{found.group()}  again: {again}\n" if found else ""
 
@@ -259,7 +259,8 @@ def run_all(options: argparse.Namespace, program: Path) -> list[Run]:
             seen = {**dict.fromkeys(found, name), **seen}
         for piece, known in said:
             is_report = REPORT.match(piece) is not None
-            if is_report and known not in seen and "EMULATOR_STORY" not in os.environ:
+            is_quick = time.monotonic() - begun < STORY_LIMIT
+            if is_report and is_quick and known not in seen and "EMULATOR_STORY" not in os.environ:
                 piece += story(options, program, chosen)
             if known not in seen and (is_report or status or not options.quiet):
                 print("".join(f"  {line}\n" for line in piece.splitlines()), end="", flush=True)

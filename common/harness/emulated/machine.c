@@ -60,12 +60,12 @@ static char story[LONGEST_STORY]; /* of the smallest run so far */
 /* This program's command line with other options. It prints nothing unless the report is the same.
  */
 static const char AGAIN[] =
-    "p=$(tr '\\0' ' ' </proc/%d/cmdline | sed -E "
-    "'s/--(runs|json|policy|seed|inputs|kernel|size|[mnk])"
-    " [^ ]* //g')'%s --inputs %s --policy %s --seed %" PRIu64 "'\n"
+    "p=$(tr '\\0' ' ' </proc/%d/cmdline |"
+    "sed -E 's/--(runs|json|policy|seed|inputs|kernel|size|[mnk]) [^ ]* //g')'%s --inputs %s "
+    "--policy %s --seed %" PRIu64 "'\n"
     "EMULATOR_STORY=%" PRIu64
     " timeout %d $p 2>&1 >/dev/null | sed -n '/^  story, /,$p' | grep . &&\n"
-    "echo \"  again: $p\" |"
+    "echo \"  again: ${EMULATOR_CAPABILITY:+EMULATOR_CAPABILITY=$EMULATOR_CAPABILITY }$p\" |"
     "sed -E 's,build/emulated/(\\w*) (.*),make step N=\\1 EMULATE=1 ARGS=\"\\2\",'";
 
 static bool shows(const options *o) {
@@ -92,7 +92,7 @@ static void shrink(const options *o, int *dimension, int tile, int clusters) {
     *dimension = unit > 0 && *dimension < whole ? *dimension : whole;
 }
 
-static void tell_story(uint64_t report) {
+void emulator_on_unordered(uint64_t report) {
     const char *const *policy = emulator_policies();
     options o = made;
     const problem shape = {.m = o.m, .n = o.n, .k = o.k, .kernel = o.kernel};
@@ -119,7 +119,6 @@ void device_open(const step *step, int index, device *device) {
                                    : step->max_compute_capability;
     the_step = step;
     emulator_report_prefix(step->name);
-    emulator_on_unordered(tell_story);
     cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),
                "asking for the number of multiprocessors");
     if (getenv("EMULATOR_CAPABILITY") != NULL) {

@@ -27,10 +27,10 @@ void emulator_report_prefix(const char *prefix);
  * Copied. */
 void emulator_report_options(const char *options);
 
-/* Called at the end of a report of two unordered accesses, with a number for its kind and lines,
- * unless EMULATOR_STORY is set. A run with that number in EMULATOR_STORY ends the same report with
- * the story of both (story.h); one with 1 every report. NULL: none. */
-void emulator_on_unordered(void (*listener)(uint64_t report));
+/* A program may define this. It is called at the end of a report of two unordered accesses, with a
+ * number for its kind and lines, unless EMULATOR_STORY is set. A run with that number there ends
+ * the same report with the story of both (story.h); one with 1 any report. */
+void emulator_on_unordered(uint64_t report) __attribute__((weak));
 
 /* From now on a launch that writes an element of [begin, begin + bytes) twice is a mistake. */
 void emulator_watch_output(const void *begin, size_t bytes);
