@@ -60,6 +60,7 @@ void add_to(Column &column, Event event) {
 
 struct Row {
     std::uint64_t number;
+    Epoch at;
     std::string did, carrier, text[2];
 };
 
@@ -70,59 +71,75 @@ std::string line_of(const Origin &where) {
     return (is_same ? "" : note.file.substr(note.file.rfind('/') + 1)) + format(":%d", note.line);
 }
 
-// A side of the story: the last event that comes before the other access, whose agent's clock this
-// is, and those around its own. Others learn of the earlier access, on the left, by the landing of
-// its operation or by what its thread does next. Returns the clock of the side's agent.
-Clock add_rows(std::vector<Row> &rows, int side, const Access &access, const Clock &clock) {
+// What the thread of an access did by carriers, and of operations the access's own.
+struct Side {
+    std::uint32_t thread; // that made the access, or issued its operation
+    Column column{};
+    std::size_t at = 0; // the access in it; an operation's issue
+};
+
+Side side_of(const Access &access, bool is_left) {
     const Epoch &epoch = access.epoch;
-    const auto is_known = [&](const Event &event) {
-        const std::uint32_t own = (side == 0 ? mine : other).epoch.cluster;
-        return order::known_of(event.at, clock, own).done[int(space)] >= event.at.time;
-    };
     const auto is_issue = [&epoch](const Event &event) {
         return event.issued.cluster == epoch.cluster && event.issued.agent == epoch.agent &&
                event.issued.time <= epoch.time;
     };
-    std::uint32_t thread = epoch.agent;
+    Side side{epoch.agent};
     for (const auto &[key, column] : columns)
         if (std::ranges::any_of(column, is_issue))
-            thread = key.second;
-    const Column &all = columns[{epoch.cluster, thread}];
-    const bool is_operation = thread != epoch.agent;
-    const bool is_own = side == 0 && &all == &column_of_running(); // the right side has the rest
-    Column column;
-    std::size_t at = 0, common = NONE, lands = NONE;
+            side.thread = key.second;
+    const Column &all = columns[{epoch.cluster, side.thread}];
+    const bool is_operation = side.thread != epoch.agent;
+    const bool is_alone = is_left && &all == &column_of_running(); // the right side has the rest
     for (const Event &event : all) {
-        const bool is_kept = event.at.agent == epoch.agent || (event.at.agent == thread && !is_own);
+        const bool is_kept =
+            event.at.agent == epoch.agent || (event.at.agent == side.thread && !is_alone);
         if (event.issued.cluster != 0 ? is_issue(event) : is_kept)
-            column.push_back(event);
+            side.column.push_back(event);
         if (is_operation ? is_issue(event) : event.at.time < epoch.time)
-            at = column.size();
+            side.at = side.column.size();
     }
-    if (at > 0 && (is_operation || *access.did == '\0')) {
-        --at;
-    } else {
-        Event made{epoch, access.did, "", access.where, at > 0 ? column[at - 1].clock : Clock{}};
-        made.number = at < column.size() ? column[at].number - 1 : last_number + 1;
-        column.insert(column.begin() + std::ptrdiff_t(at), made);
+    if (side.at > 0 && (is_operation || *access.did == '\0')) {
+        --side.at;
+        return side;
     }
+    const bool is_last = side.at == side.column.size();
+    const Clock clock = side.at > 0 ? side.column[side.at - 1].clock : Clock{};
+    Event made{epoch, access.did, "", access.where, clock};
+    made.number = is_last ? last_number + 1 : side.column[side.at].number - 1;
+    side.column.insert(side.column.begin() + std::ptrdiff_t(side.at), made);
+    return side;
+}
+
+// A side's last event that comes before the other access, whose agent's clock this is, and those
+// around its own access. Others learn of the earlier access, on the left, by the landing of its
+// operation or by what its thread does next. Returns the clock of the side's agent.
+Clock add_rows(std::vector<Row> &rows, const Access &access, bool is_left, const Clock &clock) {
+    const auto [thread, column, at] = side_of(access, is_left);
+    const std::uint32_t beside = (is_left ? mine : other).epoch.cluster;
+    const auto is_known = [&](const Event &event) {
+        return order::known_of(event.at, clock, beside).done[int(space)] >= event.at.time;
+    };
+    std::size_t common = NONE, lands = NONE;
     for (std::size_t i = 0; i < column.size(); ++i)
         if (column[i].at.agent != thread)
             lands = i > at ? i : lands;
-        else if (!is_own && is_known(column[i]))
+        else if (is_known(column[i]))
             common = i;
-    const int first = side == 1 || lands != NONE ? -2 : 0, last = first < 0 ? 0 : 3;
+    const bool goes_on = is_left && lands == NONE;
     for (std::size_t i = common == NONE ? 0 : std::min(common, at); i < column.size(); ++i) {
         const Event &event = column[i];
-        const int after = int(i) - int(at);
-        if (i != common && i != lands && (after < first || after > last))
+        const bool is_near = goes_on ? i >= at && i <= at + 3 : i + 2 >= at && i <= at;
+        if (i != common && i != lands && !is_near)
             continue;
         auto row = std::ranges::find_if(rows, [&event](const Row &one) { // both at one barrier
-            return event.did == "syncs" && one.did == "syncs" && one.carrier == event.carrier;
+            return event.did == "syncs" && one.did == "syncs" && one.carrier == event.carrier &&
+                   one.at.cluster == event.at.cluster && one.at.cta == event.at.cta;
         });
         if (row == rows.end())
-            row = rows.insert(row, {event.number, event.did, event.carrier, {}});
-        row->text[side] = (is_known(event) ? "* " : "  ") + event.did + " " + line_of(event.where);
+            row = rows.insert(row, {event.number, event.at, event.did, event.carrier, {}});
+        row->text[!is_left] =
+            (is_known(event) ? "* " : "  ") + event.did + " " + line_of(event.where);
     }
     return column[at].clock;
 }
@@ -169,14 +186,14 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
         return "";
 
     std::vector<Row> rows;
-    add_rows(rows, 1, mine, add_rows(rows, 0, other, order::running().clock));
+    add_rows(rows, mine, false, add_rows(rows, other, true, order::running().clock));
     std::ranges::stable_sort(rows, {}, &Row::number);
     const auto name = [](const Access &access) { // the report says which warp and lane
         std::string all = order::name_of(access.epoch);
         const std::size_t begin = all.find(" ("), end = all.find(')');
         return end != all.npos ? all.erase(begin, end + 1 - begin) : all;
     };
-    rows.insert(rows.begin(), {0, "", "by", {name(other), name(mine)}});
+    rows.insert(rows.begin(), {0, {}, "", "by", {name(other), name(mine)}});
     std::size_t width[2] = {};
     for (const Row &row : rows)
         for (int i = 0; i < 2; ++i)
