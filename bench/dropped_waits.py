@@ -10,6 +10,7 @@ writes the table into a page that has one with the same head.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -65,7 +66,8 @@ def run(kernel, clone, *more):
     command = ["emulator/translate/run", "--quiet", "--seeds", SEEDS, *more]
     command += kernel.options.format(clone=clone).split()
     command += [f"emulator/examples/{main}", "--", *arguments]
-    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    how = {"cwd": ROOT, "stdout": subprocess.PIPE, "env": {**os.environ, "EMULATOR_STORY": "0"}}
+    ended = subprocess.run(command, text=True, check=False, **how)
     if ended.returncode not in (0, 1):
         raise SystemExit(f"{kernel.name} was not built")
     bad = re.findall(r"^(\w[^:\n]*): exit status", ended.stdout, re.MULTILINE)
