@@ -74,15 +74,17 @@ std::string in_ptx(std::string text) {
 
 std::string worded(const std::string &text) { return translated_program ? in_ptx(text) : text; }
 
+std::string line_of(const char *indentation, const Place &place) {
+    if (place.file.empty())
+        return "";
+    const std::string text = source_text(place.file, place.line);
+    return indentation + place.file + (place.line > 0 ? format(":%d", place.line) : "") +
+           (text.empty() ? "" : "  " + text) + "\n";
+}
+
 std::string lines_of(const Note &note) {
-    std::string lines = "  " + worded(note.text) + "\n";
-    if (note.file.empty())
-        return lines;
-    lines += "    " + note.file;
-    if (note.line > 0)
-        lines += format(":%d", note.line);
-    const std::string text = source_text(note.file, note.line);
-    return lines + (text.empty() ? "" : "  " + text) + "\n";
+    return "  " + worded(note.text) + "\n" + line_of("    ", {note.file, note.line}) +
+           line_of("      called from ", note.caller);
 }
 
 void print(const std::string &text) {
@@ -95,16 +97,6 @@ void print(const std::string &text) {
 std::string name_of(const Thread &thread) {
     return format("thread %d of CTA %d (warp %d, lane %d)", thread.number, thread.cta->rank,
                   thread.warp(), thread.lane());
-}
-
-Note note_at(const Origin &where, const std::string &text) {
-    if (where.pc == 0)
-        return {text, where.site.file_name(), static_cast<int>(where.site.line())};
-    static std::unordered_map<std::uintptr_t, Place> known; // what is allowed comes again
-    const auto [found, is_new] = known.try_emplace(where.pc);
-    if (is_new)
-        found->second = places_of({where.pc}).front();
-    return {text, found->second.file, found->second.line};
 }
 
 Note note_at(const Thread &thread, const Origin &where, const char *did) {
@@ -191,9 +183,12 @@ bool is_kernel_source(const Place &place) {
            !place.file.starts_with("/usr/lib");
 }
 
+// Inlined calls, the innermost first.
+using Calls = std::vector<Place>;
+
 // Asks for some of them. addr2line -a -i prints for each address the address, then a line for each
-// inlined call, the innermost first.
-void ask(std::span<const std::uintptr_t> pcs, std::vector<Place> &places) {
+// inlined call.
+void ask(std::span<const std::uintptr_t> pcs, std::vector<Calls> &calls) {
     std::string command = format("addr2line -a -i -e /proc/%d/exe 2>/dev/null", int(getpid()));
     const std::uintptr_t base = load_base();
     for (const std::uintptr_t pc : pcs) // the byte before the return address belongs to the call
@@ -201,19 +196,19 @@ void ask(std::span<const std::uintptr_t> pcs, std::vector<Place> &places) {
     FILE *const answer = popen(command.c_str(), "r");
     if (answer == nullptr)
         return;
-    bool is_first = false;
-    for (char line[PATH_MAX]; std::fgets(line, sizeof line, answer) != nullptr;) {
-        if (std::string_view(line).starts_with("0x")) {
-            places.emplace_back();
-            is_first = true;
-            continue;
-        }
-        const Place place = parse_place(line);
-        if (is_first || (is_kernel_source(place) && !is_kernel_source(places.back())))
-            places.back() = place;
-        is_first = false;
-    }
+    for (char line[PATH_MAX]; std::fgets(line, sizeof line, answer) != nullptr;)
+        if (std::string_view(line).starts_with("0x"))
+            calls.emplace_back();
+        else if (!calls.empty())
+            calls.back().push_back(parse_place(line));
     pclose(answer);
+}
+
+// The innermost call in the kernel's source, without the first few; or else the first.
+Place innermost(const Calls &calls, std::ptrdiff_t without = 0) {
+    const auto begin = calls.begin() + std::min(without, std::ssize(calls));
+    const auto found = std::find_if(begin, calls.end(), is_kernel_source);
+    return found != calls.end() ? *found : begin != calls.end() ? *begin : Place{};
 }
 
 } // namespace
@@ -222,11 +217,29 @@ std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs) {
     constexpr std::size_t MOST_AT_ONCE = 4096; // on one command line
     std::vector<Place> places;
     for (std::size_t first = 0; first < pcs.size(); first += MOST_AT_ONCE) {
-        const std::size_t count = std::min(MOST_AT_ONCE, pcs.size() - first);
-        ask(std::span(pcs).subspan(first, count), places);
-        places.resize(first + count);
+        std::vector<Calls> calls;
+        ask(std::span(pcs).subspan(first, std::min(MOST_AT_ONCE, pcs.size() - first)), calls);
+        for (const Calls &one : calls)
+            places.push_back(innermost(one));
+        places.resize(std::min(pcs.size(), first + MOST_AT_ONCE));
     }
     return places;
+}
+
+Note note_at(const Origin &where, const std::string &text) {
+    static std::unordered_map<std::uintptr_t, std::vector<Calls>> known; // the allowed comes again
+    const std::uintptr_t pc = where.pc != 0 ? where.pc : where.site.pc;
+    const auto [found, is_new] = known.try_emplace(pc);
+    if (is_new && pc != 0)
+        ask(std::span(&pc, 1), found->second);
+    const Calls calls = found->second.empty() ? Calls{} : found->second.front();
+    const Place place = innermost(calls);
+    if (where.pc != 0)
+        return {text, place.file, place.line};
+    // The first two calls are of site.h and of the site itself.
+    const Place site{where.site.file_name(), int(where.site.line())}, caller = innermost(calls, 2);
+    const bool is_helper = translated_program || !is_kernel_source(site);
+    return {text, site.file, site.line, is_helper && is_kernel_source(caller) ? caller : Place{}};
 }
 
 // ---------------------------------------------------------------------------- faults

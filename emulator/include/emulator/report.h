@@ -39,22 +39,23 @@ struct Origin {
     }
 };
 
-// A further line of a report: what, and the line of source it happened at, if known.
-struct Note {
-    std::string text;
-    std::string file{}; // empty: unknown
-    int line = 0;
-};
-
-// A note about what `thread` did there: "thread 128 of CTA 1 (warp 4, lane 0) arrived here".
-Note note_at(const Thread &thread, const Origin &where, const char *did);
-Note note_at(const Origin &where, const std::string &text);
-
 // A place in a source file. `file` as the compiler was given it, line 0 if unknown.
 struct Place {
     std::string file;
     int line = 0;
 };
+
+// A further line of a report: what, and the line of source it happened at, if known.
+struct Note {
+    std::string text;
+    std::string file{}; // empty: unknown
+    int line = 0;
+    Place caller{}; // where user code called the function that this line is in, if it is a helper
+};
+
+// A note about what `thread` did there: "thread 128 of CTA 1 (warp 4, lane 0) arrived here".
+Note note_at(const Thread &thread, const Origin &where, const char *did);
+Note note_at(const Origin &where, const std::string &text);
 
 // Where machine code came from: of the inlined calls at pc the innermost one that is not ours. It
 // asks addr2line, which comes with the compiler; without it the line is 0.
