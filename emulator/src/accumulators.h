@@ -35,6 +35,7 @@ struct AccumulatorState {
     std::uint64_t issued = 0;          // wgmmas this thread has called so far
     std::vector<std::uint64_t> groups; // issued at each commit
     std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
+    int pending = -1;                  // of the last wait, if nothing was committed since
     std::vector<AccumulatorRange> ranges;
     std::vector<RegisterWrite> written; // since the last fence, the first MOST_WRITES
     static constexpr std::size_t MOST_WRITES = 256;
@@ -71,5 +72,8 @@ struct Warpgroup {
 
     Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - first)]; }
 };
+
+// Why a thread does not come after the end of the wgmma, of its CTA, that made an access.
+std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread);
 
 } // namespace emulator

@@ -125,7 +125,8 @@ void arrive(const char *did, int id, int expected, Site where, bool vote = false
         story::begin({order::epoch_now(), "", where}, {other});
         fail(Mistake::HAZARD,
              format("barrier %d: a thread arrives that is not ordered after the phase before: in "
-                    "another order it counts for that phase",
+                    "another order it counts for that phase (do two groups of threads use this "
+                    "id, or is the count too small?)",
                     id),
              {note_at(thread, where, "arrived here")});
     }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <set>
 #include <unordered_map>
 
 namespace emulator {
@@ -58,7 +59,9 @@ struct Running {
     Cta *cta;             // of shared memory
     std::uintptr_t begin; // offset or address of the cell
     std::size_t bytes;
+    Epoch *last_write = nullptr; // to be found, without an access
 };
+void touch_pages(Running &now);
 
 Epoch epoch_of(const CellAccess &access) {
     const order::Context &context = order::running();
@@ -104,17 +107,17 @@ std::string name_of_memory(const Running &now) {
     return format("%p", address);
 }
 
-// What an operation's end is waited for with.
-const char *wait_for(const char *operation) {
-    const std::string name = operation;
-    if (name == "TMA load")
-        return "the wait on its mbarrier is missing, or fewer bytes were announced than came";
-    if (name == "wgmma")
-        return "a wgmma_wait is missing, or what tells others that it has passed";
-    if (name == "TMA store")
-        return "bulk_wait_read (for its source) or bulk_wait (for what it writes) is missing, "
-               "or the barrier after it";
-    return "its wait is missing, or the barrier after it";
+// Why the running agent does not come after the end of an operation, as far as it is known.
+std::string why_unwaited(const Epoch &operation) {
+    const char *const name = places[operation.place].operation;
+    const order::Context &mine = order::running();
+    std::string why;
+    if (current_cluster != nullptr && operation.cluster == mine.cluster) {
+        const Thread &thread = current_cluster->ctas[mine.who.cta]->threads[mine.who.thread];
+        why = std::string_view(name).starts_with("wgmma") ? why_wgmma_unwaited(operation, thread)
+                                                          : why_copy_unwaited(operation, thread);
+    }
+    return why.empty() ? wait_of(name) + std::string(" is missing, or a barrier after it") : why;
 }
 
 // Which of the two came too early, as far as it is known.
@@ -122,34 +125,29 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
                         const Cell &cell) {
     const char *operation = places[other.place].operation;
     const char *mine = places[now.mine.place].operation;
-    if (operation != nullptr && order::knows_issue_of(other))
-        return format("the %s was issued before, and not waited for: %s", operation,
-                      wait_for(operation));
-    if (order::is_of_earlier_work(other))
+    const bool is_known = operation != nullptr && order::knows_issue_of(other);
+    if (!is_known && order::is_of_earlier_work(other))
         return "nothing orders the two: the launch before may still run (wait_for_launch_before is "
                "missing), or the streams are not ordered";
-    if (order::is_before(other, now.space))
+    if (!is_known && order::is_before(other, now.space))
         return "what orders the two has .cta scope: a peer needs .release.cluster";
-    if (operation == nullptr && mine == nullptr)
-        return "nothing orders the two";
     // A reader that is after the write before has waited for that one, and is overtaken.
-    const bool reads = !now.access.is_write && other_writes;
-    const bool is_overtaken =
-        reads && cell.before.cluster != 0 && order::is_before(cell.before, now.space);
-    if (is_overtaken && operation != nullptr)
+    const bool is_read = now.access.is_write != other_writes;
+    const bool is_overtaken = is_read && other_writes && cell.before.cluster != 0 &&
+                              order::is_before(cell.before, now.space);
+    if (operation != nullptr && (is_known || (is_read && !is_overtaken)))
+        return format("the %s was %snot waited for: %s", operation,
+                      is_known ? "issued before, and " : "", why_unwaited(other).c_str());
+    const char *const early = is_overtaken ? operation : is_read && !other_writes ? mine : nullptr;
+    if (early != nullptr)
         return format("the %s overwrites what is still to be read: it did not wait until the "
                       "readers were done",
-                      operation);
-    if (is_overtaken)
-        return format("the %s may still read what was there: %s", mine, wait_for(mine));
-    if (reads && operation != nullptr)
-        return format("the reader did not wait for the %s: %s", operation, wait_for(operation));
-    if (now.access.is_write && mine != nullptr && !other_writes && operation != nullptr)
-        return format("nothing orders the two: either the %s did not wait until the %s was done, "
-                      "or the %s did not wait for the %s",
-                      mine, operation, operation, mine);
-    if (operation != nullptr && !other_writes)
-        return format("the %s may still read what is there: %s", operation, wait_for(operation));
+                      early);
+    if (is_overtaken && mine != nullptr)
+        return format("the %s may still read what was there: %s is missing, or a barrier after it",
+                      mine, wait_of(mine));
+    if (operation != nullptr && now.mine.place == other.place)
+        return "nothing orders the two: should one thread alone issue it?";
     return "nothing orders the two";
 }
 
@@ -166,15 +164,11 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     const char *did[] = {"reads", "writes"};
     story::begin({now.mine, did[now.access.is_write], places[now.mine.place].where},
                  {other, did[other_writes], places[other.place].where}, now.space);
-    const Operation *mine = operation_in_progress();
-    const std::string completes =
-        mine != nullptr && mine->barrier != Operation::NOWHERE
-            ? " (it completes on " + mbarrier_name({mine->cta, mine->barrier}) + ")"
-            : "";
     fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE,
-            format("%s %s %zu bytes at %s%s, %s %s them, and %s", who(now.mine).c_str(),
-                   now.access.is_write ? "writes" : "reads", now.bytes, name_of_memory(now).c_str(),
-                   completes.c_str(), who(other).c_str(), other_writes ? "writes" : "reads",
+            format("%s %s %zu bytes%s at %s, %s %s them, and %s", who(now.mine).c_str(),
+                   now.access.is_write ? "writes" : "reads", now.bytes, now.access.of,
+                   name_of_memory(now).c_str(), who(other).c_str(),
+                   other_writes ? "writes" : "reads",
                    explanation(now, other, other_writes, cell).c_str()),
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
@@ -195,9 +189,27 @@ void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
         {note_of(other, other_writes), note_of(now.mine, now.access.is_write)});
 }
 
+bool is_inside(const Running &now) {
+    return now.cta != nullptr
+               ? now.begin < now.cta->shared.size()
+               : global_place(reinterpret_cast<void *>(now.begin), 1) == GlobalPlace::INSIDE;
+}
+
+// The last write of the 16 bytes there.
+Epoch last_write(Running now) {
+    Epoch found;
+    now.bytes = Chunk::BYTES;
+    now.last_write = &found;
+    touch_pages(now);
+    return found;
+}
+
 void fail_unwritten(const Running &now) {
-    const std::string reads = format("%s reads %zu bytes at %s, ", who(now.mine).c_str(), now.bytes,
-                                     name_of_memory(now).c_str());
+    static std::set<std::uint32_t> said; // places
+    if (!said.insert(now.mine.place).second)
+        return;
+    const std::string reads = format("%s reads %zu bytes%s at %s, ", who(now.mine).c_str(),
+                                     now.bytes, now.access.of, name_of_memory(now).c_str());
     // The load in flight that will bring these bytes.
     const Operation *load =
         now.cta != nullptr ? pending_write(*now.cta, std::uint32_t(now.begin)) : nullptr;
@@ -206,11 +218,29 @@ void fail_unwritten(const Running &now) {
                      {{now.mine.cluster, load->context->self.agent, INT_MAX}});
     if (load != nullptr)
         fail_as(Mistake::HAZARD,
-                reads +
-                    format("where a %s has not landed yet: %s", load->name, wait_for(load->name)),
+                reads + format("where a %s has not landed yet: %s is missing, or passes too early",
+                               load->name, wait_of(load->name)),
                 {note_of(now.mine, false), note_at(*load->issuer, load->site, "started it here")});
-    fail_unless_allowed_as("uninitialised", reads + "which were never written",
-                           {note_of(now.mine, false)});
+    // From here to the next write on either side.
+    std::vector<Note> notes{note_of(now.mine, false)};
+    Running ends[] = {now, now};
+    for (Running &end : ends) {
+        Epoch beside;
+        end.begin = end.begin / Chunk::BYTES * Chunk::BYTES;
+        while (is_inside(end) && (beside = last_write(end)).cluster == 0)
+            end.begin += &end == ends ? -Chunk::BYTES : Chunk::BYTES;
+        if (beside.cluster != 0)
+            notes.push_back(note_of(beside, true));
+        notes.back().text.insert(0, beside.cluster != 0 ? "beside them " : "");
+    }
+    const std::size_t bytes = ends[1].begin - (ends[0].begin += Chunk::BYTES);
+    fail_unless_allowed_as(
+        "uninitialised",
+        reads + "which were never written" +
+            (ends[0].begin < ends[1].begin
+                 ? format(", like all %zu bytes from %s on", bytes, name_of_memory(ends[0]).c_str())
+                 : ""),
+        notes);
 }
 
 // Atomics, and volatile accesses of flags, do not race with each other.
@@ -305,6 +335,10 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
 }
 
 void touch(Cell &cell, const Running &now) {
+    if (now.last_write != nullptr) {
+        *now.last_write = cell.write.cluster != 0 ? cell.write : *now.last_write;
+        return;
+    }
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
     else if (!now.access.later && (!now.access.is_write || now.access.reads_too) && !matrix_read &&

@@ -54,6 +54,7 @@ struct CellAccess {
     Scope scope = Scope::SYS;
     bool reads_too = false; // a write that does
     bool later = false;     // it is an operation that will read: the thread is only asked for order
+    const char *of = "";    // what, in a report: " of B"
 };
 
 // The running agent accesses these bytes of a CTA's shared memory, or of global memory (anything

@@ -37,8 +37,9 @@ void check_peers_done(Cta &cta) {
 void check_operations_done(const Cta &cta) {
     if (const Operation *operation = pending_on(cta))
         fail_unless_allowed("early-exit", Mistake::LIFETIME,
-                            format("CTA %d exits while a %s still uses its shared memory", cta.rank,
-                                   operation->name),
+                            format("CTA %d exits while a %s still uses its shared memory: %s is "
+                                   "missing",
+                                   cta.rank, operation->name, wait_of(operation->name)),
                             {note_at(*operation->issuer, operation->site, "started it here")});
 }
 
@@ -253,10 +254,14 @@ void fail_with_deadlock(const Cluster &cluster) {
     if (const int others = static_cast<int>(running.size() - idle) - 1; others > 0)
         notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
                                 clusters_in_grid - clusters_begun)});
-    fail(Mistake::DEADLOCK,
-         !anything_pending() ? "no thread can go on and nothing is in flight"
-                             : "no thread can go on, and nothing in flight can complete",
-         notes);
+    std::string what = !anything_pending()
+                           ? "no thread can go on and nothing is in flight"
+                           : "no thread can go on, and nothing in flight can complete";
+    if (notes.size() > 1 && std::ranges::all_of(notes, [](const Note &note) {
+            return note.text.find(", phase 0 (parity 0): ") != std::string::npos;
+        }))
+        what += "; where nothing has to be waited for at first, the parity is 1";
+    fail(Mistake::DEADLOCK, what, notes);
 }
 
 // ----------------------------------------------------------------------------

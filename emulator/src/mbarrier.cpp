@@ -37,6 +37,10 @@ struct Barrier {
     order::Carrier carriers[2]{}; // even, odd phases
     bool in_ring = false;
     std::vector<CopiesAhead> ahead{};
+    std::vector<const Thread *> arrived{}, arrived_before{};   // in this phase, and in the last one
+    std::unordered_map<const Thread *, std::int64_t> waited{}; // the last phase; -1: none passed
+    // The time and the phase of the last copy that landed, by its agent.
+    std::unordered_map<std::uint32_t, std::pair<std::int32_t, std::uint64_t>> landed{};
 
     order::Carrier &carrier(std::uint64_t of_phase) { return carriers[of_phase & 1]; }
 };
@@ -108,6 +112,9 @@ std::string state_of(const Barrier &barrier) {
         text += format(", %d bytes landed that were not announced", -barrier.bytes);
     else if (barrier.announced > 0)
         text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+        if (barrier.bytes > 0 && other.bytes < 0)
+            text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
     return text;
 }
 
@@ -206,6 +213,7 @@ void complete_phase_if_done(Barrier &barrier) {
         ++barrier.phase;
         barrier.pending = barrier.expected;
         barrier.announced = 0;
+        barrier.arrived_before = std::exchange(barrier.arrived, {});
         barrier.carrier(barrier.phase).clear();
         barrier.waiting.wake_all();
     }
@@ -234,6 +242,8 @@ void announce(Barrier &barrier, int bytes, Site where) {
 void land(Barrier &barrier, int bytes, Site where) {
     order::release_own(barrier.carrier(barrier.phase));
     record(barrier, barrier.phase, "lands", where);
+    const order::Epoch copy = order::epoch_now();
+    barrier.landed[copy.agent] = {copy.time, barrier.phase};
     order::release(barrier.carrier(barrier.phase), Scope::SYS,
                    order::running().who.cta != barrier.place.cta->rank);
     add_bytes(barrier, -bytes, where, "bytes landed");
@@ -258,13 +268,23 @@ void consume(Barrier &barrier, std::uint64_t phase) {
     ++counts.ring_ahead_samples;
 }
 
+// The last phase that a thread has waited for; -1: the one before the first.
+constexpr std::int64_t NO_WAIT = -2;
+std::int64_t last_wait(const Barrier &barrier, const Thread &thread) {
+    const auto found = barrier.waited.find(&thread);
+    return found != barrier.waited.end() ? found->second : NO_WAIT;
+}
+
 // Waits for `phase` of the barrier; false if a poll found that it has not completed. try_wait
 // suspends the thread until then, at most for a time: until nothing else can happen, and sometimes,
 // under a random policy, not at all. test_wait lets other threads go first; a thread that has
 // tested long enough in vain is treated as one that tries.
 bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
     const auto done = [&] { return barrier.phase > phase; };
-    const auto describe = [&] { return state_of(barrier); };
+    const auto describe = [&, is_first = phase > 0 && last_wait(barrier, *current) < 0] {
+        return state_of(barrier) +
+               (is_first ? ", and no earlier phase was waited for: is the parity right?" : "");
+    };
     if (!done() && how == Poll::TEST && ++current->fruitless_tests < MOST_TESTS)
         let_others_run();
     else if (!done() && how != Poll::UNTIL_DONE && !(policy().random && once_in(GIVES_UP)))
@@ -287,6 +307,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
     else
         order::acquire(barrier.carrier(phase));
     record(barrier, phase, "waits", where);
+    barrier.waited[current] = std::int64_t(phase);
     if (!barrier.ahead.empty())
         consume(barrier, phase);
     return true;
@@ -338,6 +359,28 @@ std::string mbarrier_name(MbarrierRef place) {
     if (place.cta->cluster->ctas.size() > 1)
         name += format(" of CTA %d", place.cta->rank);
     return name;
+}
+
+std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
+    for (const std::unique_ptr<Cta> &cta : thread.cta->cluster->ctas)
+        for (const auto &[offset, barrier] : barriers_of(*cta).by_offset) {
+            const auto landed = barrier.landed.find(copy.agent);
+            if (landed == barrier.landed.end() || landed->second.first != copy.time)
+                continue;
+            const auto phase = std::int64_t(landed->second.second);
+            const std::int64_t last = last_wait(barrier, thread);
+            const std::string name = mbarrier_name(barrier.place), who = name_of(thread);
+            if (last == NO_WAIT)
+                return who + " has not waited on " + name + ", nor comes after a thread that has";
+            if (barrier.bytes < 0 || last >= phase)
+                return (translated_program ? "the wait is relaxed, or " : "") +
+                       ("fewer bytes were announced on " + name) + " than came";
+            return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
+                          "phase %lld: is the parity right, and the stage?",
+                          who.c_str(), name.c_str(), (long long)(last),
+                          last < 0 ? " (which passes at once)" : "", (long long)(phase));
+        }
+    return "";
 }
 
 MbarrierRef::MbarrierRef(const std::uint64_t *barrier, Site where)
@@ -400,7 +443,13 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
             "early-arrival", Mistake::HAZARD,
             mbarrier_name(barrier.place) +
                 ": a thread arrives that is not ordered after the phase before: in another order "
-                "it counts for that phase",
+                "it counts for that phase. " +
+                (std::ranges::find(barrier.arrived_before, current) != barrier.arrived_before.end()
+                     ? "It has to wait first, for the barrier or for those that have waited on it "
+                       "(as a ring's producer does on `empty`)"
+                 : barrier.waited.empty()
+                     ? "No thread has waited on this barrier"
+                     : "That phase was complete without it: the barrier's count may be too small"),
             notes_of(barrier, where, "arrived"));
     }
     // By default an arrival is a release of .cta scope, which for a peer orders shared memory
@@ -411,6 +460,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
         order::release(barrier.carrier(phase), Scope::SYS,
                        place.cta != current->cta && scope == Scope::CTA);
     ++counts.mbarrier_arrivals;
+    barrier.arrived.push_back(current);
     barrier.pending -= count;
     complete_phase_if_done(barrier);
     schedule_point();
@@ -449,6 +499,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
     if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         record(barrier, 0, "need not wait", where);
+        barrier.waited[current] = -1;
         return true;
     }
     return wait_for(barrier, barrier.phase - completed, how, order, where);

@@ -20,4 +20,8 @@ BarrierName barrier_name_in(const std::string &line);
 // if there are several CTAs.
 std::string mbarrier_name(MbarrierRef barrier);
 
+// Why a thread, or what it issued, does not come after the copy that made an access: "" if it
+// completes on no mbarrier.
+std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread);
+
 } // namespace emulator

@@ -187,6 +187,14 @@ bool anything_pending() {
     return first_pending([](const Operation &) { return true; }) != nullptr;
 }
 
+const char *wait_of(std::string_view operation) {
+    return operation == "TMA load"          ? "the wait on its mbarrier"
+           : operation.starts_with("wgmma") ? "wgmma_wait"
+           : operation == "TMA store" ? "bulk_commit, bulk_wait_read (for its source) or bulk_wait"
+           : operation == "cp.async"  ? "cp_async_commit or cp_async_wait"
+                                      : "its wait";
+}
+
 const Operation *operation_in_progress() { return in_progress; }
 
 std::uint64_t OperationGroups::join(Site where) {

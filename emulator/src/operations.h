@@ -79,6 +79,9 @@ bool anything_pending();
 // steps. Nothing is told of cp.async, of which every thread has many.
 void tell_operation(const Operation &operation);
 
+// What waits for an operation, by its name.
+const char *wait_of(std::string_view operation);
+
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();
 

@@ -59,6 +59,7 @@ std::string in_ptx(std::string text) {
                                                {"bulk_wait", "cp.async.bulk.wait_group"},
                                                {"bulk_commit", "cp.async.bulk.commit_group"},
                                                {"cp_async_wait", "cp.async.wait_group"},
+                                               {"cp_async_commit", "cp.async.commit_group"},
                                                {"wgmma_fence", "wgmma.fence"},
                                                {"wgmma_wait", "wgmma.wait_group"},
                                                {"wgmma_commit", "wgmma.commit_group"},
@@ -174,21 +175,18 @@ Place parse_place(const std::string &line) {
     return {line.substr(begin, colon - begin), std::atoi(line.c_str() + colon + 1)};
 }
 
-// Neither the emulator's, nor of common/, nor the system's.
-bool is_kernel_source(const Place &place) {
+// Neither the emulator's, nor of common/, nor the system's; nor the line that is known.
+bool is_kernel_source(const Place &place, int known = 0) {
     for (const char *folder : {"common/", "emulator/include/", "emulator/src/"})
         if (place.file.find(folder) != std::string::npos)
             return false;
-    return place.line > 0 && !place.file.starts_with("/usr/include") &&
+    return place.line > 0 && place.line != known && !place.file.starts_with("/usr/include") &&
            !place.file.starts_with("/usr/lib");
 }
 
-// Inlined calls, the innermost first.
-using Calls = std::vector<Place>;
-
 // Asks for some of them. addr2line -a -i prints for each address the address, then a line for each
-// inlined call.
-void ask(std::span<const std::uintptr_t> pcs, std::vector<Calls> &calls) {
+// inlined call, the innermost first.
+void ask(std::span<const std::uintptr_t> pcs, int known, std::vector<Place> &places) {
     std::string command = format("addr2line -a -i -e /proc/%d/exe 2>/dev/null", int(getpid()));
     const std::uintptr_t base = load_base();
     for (const std::uintptr_t pc : pcs) // the byte before the return address belongs to the call
@@ -196,50 +194,46 @@ void ask(std::span<const std::uintptr_t> pcs, std::vector<Calls> &calls) {
     FILE *const answer = popen(command.c_str(), "r");
     if (answer == nullptr)
         return;
-    for (char line[PATH_MAX]; std::fgets(line, sizeof line, answer) != nullptr;)
-        if (std::string_view(line).starts_with("0x"))
-            calls.emplace_back();
-        else if (!calls.empty())
-            calls.back().push_back(parse_place(line));
+    bool is_first = false;
+    for (char line[PATH_MAX]; std::fgets(line, sizeof line, answer) != nullptr;) {
+        if (std::string_view(line).starts_with("0x")) {
+            places.emplace_back();
+            is_first = true;
+            continue;
+        }
+        const Place place = parse_place(line);
+        if (is_first || (is_kernel_source(place, known) && !is_kernel_source(places.back(), known)))
+            places.back() = place;
+        is_first = false;
+    }
     pclose(answer);
-}
-
-// The innermost call in the kernel's source, without the first few; or else the first.
-Place innermost(const Calls &calls, std::ptrdiff_t without = 0) {
-    const auto begin = calls.begin() + std::min(without, std::ssize(calls));
-    const auto found = std::find_if(begin, calls.end(), is_kernel_source);
-    return found != calls.end() ? *found : begin != calls.end() ? *begin : Place{};
 }
 
 } // namespace
 
-std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs) {
+std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs, int known) {
     constexpr std::size_t MOST_AT_ONCE = 4096; // on one command line
     std::vector<Place> places;
     for (std::size_t first = 0; first < pcs.size(); first += MOST_AT_ONCE) {
-        std::vector<Calls> calls;
-        ask(std::span(pcs).subspan(first, std::min(MOST_AT_ONCE, pcs.size() - first)), calls);
-        for (const Calls &one : calls)
-            places.push_back(innermost(one));
-        places.resize(std::min(pcs.size(), first + MOST_AT_ONCE));
+        const std::size_t count = std::min(MOST_AT_ONCE, pcs.size() - first);
+        ask(std::span(pcs).subspan(first, count), known, places);
+        places.resize(first + count);
     }
     return places;
 }
 
 Note note_at(const Origin &where, const std::string &text) {
-    static std::unordered_map<std::uintptr_t, std::vector<Calls>> known; // the allowed comes again
+    static std::unordered_map<std::uintptr_t, Place> places; // what is allowed comes again
     const std::uintptr_t pc = where.pc != 0 ? where.pc : where.site.pc;
-    const auto [found, is_new] = known.try_emplace(pc);
+    const Place site{where.site.file_name(), where.pc != 0 ? 0 : int(where.site.line())};
+    const auto [found, is_new] = places.try_emplace(pc);
     if (is_new && pc != 0)
-        ask(std::span(&pc, 1), found->second);
-    const Calls calls = found->second.empty() ? Calls{} : found->second.front();
-    const Place place = innermost(calls);
+        found->second = places_of({pc}, site.line).front();
+    const Place &user = found->second; // that line, or the one that called a helper's line
     if (where.pc != 0)
-        return {text, place.file, place.line};
-    // The first two calls are of site.h and of the site itself.
-    const Place site{where.site.file_name(), int(where.site.line())}, caller = innermost(calls, 2);
+        return {text, user.file, user.line};
     const bool is_helper = translated_program || !is_kernel_source(site);
-    return {text, site.file, site.line, is_helper && is_kernel_source(caller) ? caller : Place{}};
+    return {text, site.file, site.line, is_helper && is_kernel_source(user) ? user : Place{}};
 }
 
 // ---------------------------------------------------------------------------- faults

@@ -105,7 +105,9 @@ SharedPlace peer_at(const void *object, int rank, Site where) {
     Cta &peer = cta_of_rank(rank, where);
     if (peer.exited())
         fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
-                            format("the shared memory of CTA %d is used after it exited", rank),
+                            format("the shared memory of CTA %d is used after it exited: a "
+                                   "cluster barrier is missing before its end",
+                                   rank),
                             {note_at(*current, where, "used it")});
     if (&peer != current->cta && current->cluster_waits == 0)
         fail(Mistake::LIFETIME,

@@ -6,7 +6,9 @@
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace emulator {
 
@@ -46,7 +48,9 @@ void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, b
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
         if (!is_same && in_flight(state, range))
             fail(Mistake::HAZARD,
-                 "wgmma on accumulators of a wgmma of another shape that is still in flight",
+                 format("wgmma with n = %zu on accumulators that overlap those of one in flight, "
+                        "with n = %zu",
+                        claimed.bytes / 2, range.bytes / 2),
                  {note_at(thread, claimed.site, "called wgmma here"),
                   note_at(thread, range.site, "called the one in flight here")});
         is_known |= is_same;
@@ -98,8 +102,9 @@ Warpgroup &own_warpgroup(const char *what, Site where) {
 }
 
 // The wgmma that happens reads an operand.
-void read_chunks(Cta &cta, const std::vector<std::uint32_t> &chunks, std::uint8_t *to, Site where) {
-    access_shared_chunks(cta, chunks, {false, where});
+void read_chunks(Cta &cta, const std::vector<std::uint32_t> &chunks, std::uint8_t *to, Site where,
+                 const char *of) {
+    access_shared_chunks(cta, chunks, {.is_write = false, .where = where, .of = of});
     for (const std::uint32_t offset : chunks) {
         std::memcpy(to, cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
         to += SWIZZLE_CHUNK;
@@ -112,8 +117,8 @@ void execute(Cta &cta, Warpgroup &group) {
     Wgmma &slot = group.slot(group.executed);
     order::acquire_briefly(slot.called); // what its 128 threads did before
     if (!slot.a_chunks.empty())
-        read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site);
-    read_chunks(cta, slot.b_chunks, b, slot.site);
+        read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site, " of A");
+    read_chunks(cta, slot.b_chunks, b, slot.site, " of B");
     multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
     ++group.executed;
     order::release_own(slot.done);
@@ -160,6 +165,23 @@ void check_tiles(Cta &cta, const Wgmma &slot, int lane, Site where) {
     access_shared_chunks(cta, some, {.is_write = false, .where = where, .later = true});
 }
 
+// "wgmma m64n256k16".
+const char *name_of(const WgmmaForm &form) {
+    static std::map<std::string, bool> names;
+    return names.try_emplace(format("wgmma m64n%dk%d", form.n, form.e4m3 ? E4M3_K : MMA_K))
+        .first->first.c_str();
+}
+
+// Why a wgmma that a thread has called is in flight as far as the thread knows.
+std::string why_in_flight(const AccumulatorState &state, std::uint64_t number) {
+    const auto later = state.groups.end() - std::ranges::upper_bound(state.groups, number) - 1;
+    if (later < 0)
+        return "it was never committed: wgmma_commit is missing, or comes after the wait";
+    return format(state.pending < 0 ? "wgmma_wait<%td> is missing after its commit"
+                                    : "wgmma_wait<%td> is needed, and the last one was <%d>",
+                  later, state.pending);
+}
+
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     const Wgmma &slot = group.slot(number);
     if (group.agent == order::NO_AGENT)
@@ -169,7 +191,7 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
                             std::uint64_t(slot.form.e4m3 ? E4M3_K : MMA_K);
     submit({.kind = OperationKind::MATMUL,
             .site = where,
-            .name = "wgmma",
+            .name = name_of(slot.form),
             .complete = [&group](const Operation &operation) { execute(*operation.cta, group); },
             .ready = [&group, number] { return group.executed == number; },
             .agent = group.agent,
@@ -220,11 +242,13 @@ void wgmma_fence(Site where) {
 void wgmma_commit(Site where) {
     own_warpgroup("wgmma_commit", where);
     current->accumulators.groups.push_back(current->accumulators.issued);
+    current->accumulators.pending = -1;
 }
 
 void wgmma_wait(int pending, Site where) {
     Warpgroup &group = own_warpgroup("wgmma_wait", where);
     AccumulatorState &state = current->accumulators;
+    state.pending = pending;
     if (state.groups.size() <= std::size_t(pending))
         return;
     const auto last = state.groups.end() - 1 - pending;
@@ -260,13 +284,22 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
             continue;
         if (in_flight(state, range))
             fail(Mistake::HAZARD,
-                 format("%s are %s while a wgmma that %s them is in flight: wgmma_wait first",
+                 format("%s are %s while a wgmma that %s them is in flight: %s",
                         range.is_a ? "registers of A" : "accumulators",
-                        is_write ? "written" : "read", range.is_a ? "reads" : "writes"),
+                        is_write ? "written" : "read", range.is_a ? "reads" : "writes",
+                        why_in_flight(state, range.wgmma).c_str()),
                  {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
                   note_at(thread, range.site, "called the wgmma here")});
         range.touched = !range.is_a;
     }
+}
+
+std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) {
+    const std::vector<Warpgroup> &groups = thread.cta->warpgroups;
+    const auto own = std::size_t(thread.warpgroup());
+    if (own < groups.size() && groups[own].agent == wgmma.agent)
+        return why_in_flight(thread.accumulators, std::uint64_t(wgmma.time - 1));
+    return "what tells others, a barrier or an arrival, is missing or precedes the wgmma_wait";
 }
 
 void tensor_core_thread_exits(Thread &thread) {

@@ -58,8 +58,9 @@ Note note_at(const Thread &thread, const Origin &where, const char *did);
 Note note_at(const Origin &where, const std::string &text);
 
 // Where machine code came from: of the inlined calls at pc the innermost one that is not ours. It
-// asks addr2line, which comes with the compiler; without it the line is 0.
-std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs);
+// asks addr2line, which comes with the compiler; without it the line is 0. The line that is known
+// does not count.
+std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs, int known = 0);
 
 // The text of a line of source without its indentation, or "" if the file cannot be read.
 std::string source_text(const std::string &file, int line);
