@@ -66,6 +66,8 @@ class Asm:
     problems: list[tuple[int, str]] = field(default_factory=list)  # line, what
     # Which definitions it has of string macros with several.
     macros: dict[str, str] = field(default_factory=dict)
+    # With an #if inside: each branch's directive, and the statement as it is there.
+    branches: list[tuple[str, list[Asm]]] = field(default_factory=list)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -232,6 +234,25 @@ def read_operands(asm: Asm, tokens: list[Token]) -> list[Operand]:
     return operands
 
 
+def branches_of(tokens: list[Token]) -> list[tuple[str, list[Token]]]:
+    """The branches of the first #if among a statement's tokens, each with all that the statement is
+    there; none if there is no #if."""
+    runs = [list(run) for _, run in itertools.groupby(tokens, lambda one: one.directive)]
+    marks, depth = [], 0
+    for index, run in enumerate(runs):
+        word = run[1].text if run[0].directive != tokens[0].directive else ""
+        depth += word.startswith("if")
+        if depth == 1 and word.startswith(("if", "el", "endif")):
+            marks.append(index)
+        depth -= word == "endif"
+        if marks and depth == 0:
+            break
+    some = [(spelled(runs[a]), runs[a + 1 : b]) for a, b in zip(marks, marks[1:])]
+    some += [("#else", [])] if some and not some[-1][0].endswith("else") else []
+    rest = [runs[: marks[0]], runs[marks[-1] + 1 :]] if marks else []
+    return [(text, list(itertools.chain(*rest[0], *chosen, *rest[1]))) for text, chosen in some]
+
+
 def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> list[Asm]:
     """The asm statement whose keyword is tokens[first], once for each way in which its string macros
     are defined; none if it is something else."""
@@ -248,8 +269,11 @@ def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> l
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
     elif odd:
+        some = branches_of(tokens[first : close + 1])
+        asm.branches = [(text, read_asm(branch, 0, macros)) for text, branch in some]
+    if odd and not asm.branches:
         asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
-    if asm.problems:
+    if asm.problems or asm.branches:
         return [asm]
     if any(token.text == "goto" for token in tokens[first:index]):
         asm.problems.append((start.line, "asm goto"))

@@ -109,7 +109,7 @@ class Block:
             return f"auto &{name} = ptx_{letter}; {CORE}put({name}, ({expression})); "
         if letter == "r" and "wgmma.mma_async" in self.asm.text:  # A: see EMULATOR_PLACE
             return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
-        return f"[[maybe_unused]] const auto {name} = ({expression}); "
+        return f"[[maybe_unused]] auto {name} = ({expression}); "  # which some programs write
 
     def resolve(self, text: str) -> str | None:
         """The C++ of a register or an operand."""
@@ -218,13 +218,20 @@ class Block:
 
 def cpp_of_asm(variants: list[Asm], file: str, newlines: int) -> str:
     """A statement; if it is one of several by how macros are defined, the compiler chooses."""
+    first = variants[0]
+    if first.branches:
+        made = "".join(
+            f"\n{directive}\n#line {first.line}\n{cpp_of_asm(branch, file, newlines)}"
+            for directive, branch in first.branches
+        )
+        return f"{made}\n#endif\n#line {first.line + newlines}\n"
     if len(variants) == 1:
-        return Block(variants[0], file, newlines).cpp()
+        return Block(first, file, newlines).cpp()
     chosen = []
     for variant in variants:
         is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
         chosen.append(f"if constexpr ({is_so}) {{ {Block(variant, file, 0).cpp()}; }}")
-    end = " \\\n" if variants[0].in_macro else "\n"
+    end = " \\\n" if first.in_macro else "\n"
     return "({ " + " else ".join(chosen) + end * newlines + " })"
 
 
