@@ -48,9 +48,13 @@ bool begin_translated_program() {
 }
 
 void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where) {
-    const std::size_t free = (static_shared_used + alignment - 1) / alignment * alignment;
+    // What is aligned is the shared address. (PTX ISA: Alignment.)
+    const SharedMemory &shared = current->cta->shared;
+    const std::size_t base = SHARED_BASE + shared.offset_of(shared.static_part());
+    const std::size_t free =
+        (base + static_shared_used + alignment - 1) / alignment * alignment - base;
     const std::size_t place = places.try_emplace(type, free).first->second;
-    const std::size_t end = place + bytes, dynamic = current->cta->shared.dynamic_size();
+    const std::size_t end = place + bytes, dynamic = shared.dynamic_size();
     std::string too_much;
     if (end > STATIC_SHARED)
         too_much = format("the kernel has %zu bytes of static shared memory, and may have %zu", end,
@@ -62,7 +66,7 @@ void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, 
     if (!too_much.empty())
         fail(Mistake::MISUSE, too_much, where, "came to the declaration that is too much");
     static_shared_used = std::max(static_shared_used, end);
-    return current->cta->shared.static_part() + place;
+    return shared.static_part() + place;
 }
 
 static bool is_allowed(const std::string &name) {
