@@ -90,7 +90,7 @@ struct alignas(4) NarrowPair {
     T x, y;
 
     NarrowPair() = default;
-    NarrowPair(T first, T second) : x(first), y(second) {}
+    constexpr NarrowPair(T first, T second) : x(first), y(second) {}
 };
 
 } // namespace emulator

@@ -271,7 +271,9 @@ def call_uses(source: Source, name: Token) -> None:
 
 INLINE = ("inline", "__inline__")
 SPECIFIERS = (*INLINE, "__forceinline__", "static", "constexpr", "__device__", "__host__")
-CASTS = ("(void*)", "(constvoid*)", "(voidconst*)")
+TYPES = ("void*", "constvoid*", "voidconst*")
+CASTS = ([f"({one})" for one in TYPES], [f"reinterpret_cast<{one}>" for one in TYPES])
+LAUNCHES = {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel"}
 
 
 def rewrite_words(source: Source, tokens: list[Token]) -> None:
@@ -285,12 +287,27 @@ def rewrite_words(source: Source, tokens: list[Token]) -> None:
         before, token = tokens[index - 1 : index + 1]
         if token.text == "__noinline__" and before.text != "(":
             source.replace(token, token, "__attribute__((noinline))")
-        # The kernel of a launch by addresses keeps its type.
-        if before.text.endswith("Kernel") and token.text == "(":
-            cast = tokens[index + 1 : closing_of(tokens, index + 1) + 1]
-            if "".join(one.text for one in cast) in CASTS:
-                address = tokens[index + 1 + len(cast)]
-                source.replace(cast[0], address if address.text == "&" else cast[-1], "")
+
+
+def rewrite_members(source: Source) -> None:
+    """nvcc takes T::call<...>(...) of a template's parameter T without `template`."""
+    tokens = source.code
+    begins = zip(tokens, tokens[1:], tokens[2:])
+    types = {b.text for a, b, c in begins if a.text == "typename" and c.text in (",", ">")}
+    for index in range(len(tokens) - 4):
+        is_member = tokens[index].text in types and tokens[index + 1].text == "::"
+        if is_member and tokens[index + 3].text == "<":
+            at = tokens[index + 2].begin
+            source.edits.append((at, at, "template "))
+
+
+def rewrite_casts(source: Source, tokens: list[Token]) -> None:
+    """Casts to void * of what may be a kernel: a launch by the address alone needs its type."""
+    for index, length in itertools.product(range(len(tokens) - 4), (4, 5, 6)):
+        cast, operand = tokens[index : index + length], tokens[index + length :][:1]
+        may_be_kernel = operand and (operand[0].kind == "word" or operand[0].text in "&(")
+        if may_be_kernel and spelled(cast).replace(" ", "") in CASTS[operand[0].text == "("]:
+            source.replace(cast[0], cast[-1], "emulator::without_type ->* ")
 
 
 def translate(texts: dict[str, str]) -> dict[str, str]:
@@ -298,12 +315,16 @@ def translate(texts: dict[str, str]) -> dict[str, str]:
     sources = [Source(text, name) for name, text in texts.items()]
     parameters = parameters_of_kernels(sources)
     macros = grid_constant_macros(sources)
+    words = {token.text for source in sources for token in source.tokens}
     for source in sources:
         rewrite_shared(source)
+        rewrite_members(source)
         for tokens in source.parts:
             rewrite_launches(source, tokens, parameters)
             rewrite_kernels(source, tokens, macros)
             rewrite_words(source, tokens)
+            if words & LAUNCHES:
+                rewrite_casts(source, tokens)
     problems = [problem for source in sources for problem in source.problems]
     if problems:
         raise Unknown(problems)

@@ -62,6 +62,11 @@ public:
 };
 inline grid_group this_grid() { return {}; }
 
+// The lanes of the calling thread's tile.
+inline unsigned tile_mask(unsigned size) {
+    return ~0u >> (32 - size) << thread_block::thread_rank() % 32 / size * size;
+}
+
 // A part of a warp: SIZE neighbours of the block, a power of two. Its functions are those of the
 // warp for its lanes.
 template <unsigned SIZE, typename Parent = void>
@@ -69,9 +74,12 @@ class thread_block_tile {
     static_assert(SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "tiles of 1 to 32 threads");
     static unsigned lane() { return thread_block::thread_rank() % 32; }
     static unsigned first() { return lane() / SIZE * SIZE; }
-    static unsigned mask() { return (SIZE == 32 ? ~0u : (1u << SIZE % 32) - 1) << first(); }
+    static unsigned mask() { return tile_mask(SIZE); }
 
 public:
+    thread_block_tile() = default;
+    template <typename Other>
+    thread_block_tile(const thread_block_tile<SIZE, Other> &) {}
     static unsigned thread_rank() { return lane() % SIZE; }
     static constexpr unsigned num_threads() { return SIZE; }
     static constexpr unsigned size() { return SIZE; }
@@ -104,6 +112,26 @@ public:
 template <unsigned SIZE, typename Parent>
 thread_block_tile<SIZE, Parent> tiled_partition(const Parent &) {
     return {};
+}
+
+// A block or a tile, which a program knows when it runs. (Guide: Group Types.)
+class thread_group {
+    unsigned tile = 0; // its size; 0: a block
+
+public:
+    explicit thread_group(unsigned tile) : tile(tile) {}
+    thread_group(const thread_block &) {}
+    template <unsigned SIZE, typename Parent>
+    thread_group(const thread_block_tile<SIZE, Parent> &) : tile(SIZE) {}
+    unsigned size() const { return tile != 0 ? tile : thread_block::size(); }
+    unsigned num_threads() const { return size(); }
+    unsigned thread_rank() const { return thread_block::thread_rank() % size(); }
+    void sync(EMULATOR_SITE) const {
+        tile != 0 ? __syncwarp(tile_mask(tile), where) : thread_block::sync(where);
+    }
+};
+inline thread_group tiled_partition(const thread_group &, unsigned size) {
+    return thread_group(size);
 }
 
 // Combine the values of a tile's threads; each gets the result.

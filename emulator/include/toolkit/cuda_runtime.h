@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tuple>
@@ -224,6 +225,9 @@ constexpr auto max(A a, B b) {
         return Both(a) < Both(b) ? Both(b) : Both(a);
 }
 
+// A step of the emulator counts 256. (Guide: Time Function.)
+inline long long clock64() { return (long long)(emulator::next_step()) << 8; }
+
 // ---------------------------------------------------------------------------- launches
 
 enum cudaLaunchAttributeID {
@@ -379,19 +383,42 @@ cudaError_t launch_by_addresses(void (*kernel)(Parameters...), const cudaLaunchC
     return launch(std::index_sequence_for<Parameters...>());
 }
 
+// The same by an address without its type: of kernels that were cast to void *.
+using Launch = cudaError_t (*)(const void *, const cudaLaunchConfig_t &, void **);
+inline std::map<const void *, Launch> launches_of_casts;
+inline cudaError_t launch_by_addresses(const void *kernel, const cudaLaunchConfig_t &config,
+                                       void **arguments) {
+    const auto known = launches_of_casts.find(kernel);
+    return known == launches_of_casts.end() ? unknown_kernel("a launch by an address")
+                                            : known->second(kernel, config, arguments);
+}
+
+// A cast of a pointer to void *.
+inline constexpr struct WithoutType {
+} without_type;
+template <typename T>
+void *operator->*(WithoutType, T value) {
+    if constexpr (std::is_function_v<std::remove_pointer_t<T>>)
+        launches_of_casts[(void *)value] = [](auto *kernel, auto &config, void **arguments) {
+            return launch_by_addresses(T(const_cast<void *>(kernel)), config, arguments);
+        };
+    return (void *)value;
+}
+
 } // namespace emulator
 
-// Launches with the addresses of the parameters; a kernel without its type cannot be called.
-#define EMULATOR_LAUNCH(name)                                                                      \
-    template <typename... Parameters>                                                              \
-    cudaError_t name(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments,       \
-                     size_t shared = 0, cudaStream_t stream = nullptr) {                           \
-        return emulator::launch_by_addresses(kernel, {grid, block, shared, stream}, arguments);    \
-    }                                                                                              \
-    inline cudaError_t name(const void *, dim3, dim3, void **, size_t = 0,                         \
-                            cudaStream_t = nullptr) {                                              \
-        return emulator::unknown_kernel(#name);                                                    \
-    }
-EMULATOR_LAUNCH(cudaLaunchKernel)
-EMULATOR_LAUNCH(cudaLaunchCooperativeKernel)
-#undef EMULATOR_LAUNCH
+// Launches with the addresses of the parameters. (Runtime: Execution Control.)
+template <typename Kernel>
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, Kernel *kernel,
+                                void **arguments) {
+    return emulator::launch_by_addresses(kernel, *config, arguments);
+}
+template <typename Kernel>
+cudaError_t cudaLaunchKernel(Kernel *kernel, dim3 grid, dim3 block, void **arguments,
+                             size_t shared = 0, cudaStream_t stream = nullptr) {
+    return emulator::launch_by_addresses(kernel, {grid, block, shared, stream}, arguments);
+}
+template <typename Kernel, typename... Rest>
+cudaError_t cudaLaunchCooperativeKernel(Kernel *kernel, dim3 grid, dim3 block, Rest... rest) {
+    return cudaLaunchKernel(kernel, grid, block, rest...);
+}

@@ -80,7 +80,8 @@ using accumulator_fragment = fragment<accumulator, 16, 16, 16, T>;
 
 // Every element gets `value`.
 template <typename Use, typename T, typename Layout>
-void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T &value) {
+void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment,
+                   const std::type_identity_t<T> &value) {
     for (T &element : fragment.x)
         element = value;
 }

@@ -24,7 +24,7 @@ struct alignas(8) Two {
     T x, y;
 
     constexpr Two() : x(), y() {}
-    Two(T first, T second) : x(first), y(second) {}
+    constexpr Two(T first, T second) : x(first), y(second) {}
     Two(const Two &other) { copy<Eight>(this, &other); }
     Two &operator=(const Two &other) {
         copy<Eight>(this, &other);
@@ -37,7 +37,8 @@ struct alignas(16) Four {
     T x, y, z, w;
 
     constexpr Four() : x(), y(), z(), w() {}
-    Four(T first, T second, T third, T fourth) : x(first), y(second), z(third), w(fourth) {}
+    constexpr Four(T first, T second, T third, T fourth)
+        : x(first), y(second), z(third), w(fourth) {}
     Four(const Four &other) { copy<Sixteen>(this, &other); }
     Four &operator=(const Four &other) {
         copy<Sixteen>(this, &other);

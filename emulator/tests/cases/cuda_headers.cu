@@ -64,6 +64,17 @@ __global__ void neighbours(int *part, int *out) {
     cg::this_grid().sync();
     out[blockIdx.x] = part[(blockIdx.x + 1) % gridDim.x];
 }
+// A tile whose size is known when it runs; an array that is aligned by its address.
+__global__ void groups(unsigned *out) {
+    __shared__ int few[8];
+    __shared__ __align__(16 * 1024) char array[64];
+    const cg::thread_group tile = cg::tiled_partition(cg::this_thread_block(), 8);
+    if (tile.thread_rank() == 0) few[threadIdx.x / 8] = int(clock64());
+    tile.sync();
+    const cg::thread_block_tile<32> warp = cg::tiled_partition<32>(cg::this_thread_block());
+    if (threadIdx.x == 8) out[0] = few[1] > 0, out[1] = tile.size() + warp.size();
+    if (threadIdx.x == 0) out[2] = __cvta_generic_to_shared(array) % (16 * 1024);
+}
 int main(int, char **argv) {
     if (argv[1][0] == 'h') signal(SIGSEGV, SIG_DFL), *(volatile int *)64 = 0;
     unsigned *u = dev(8, 0u), zero = 0;
@@ -91,6 +102,11 @@ int main(int, char **argv) {
     void *arguments[] = {&part, &out};
     CHECK(!cudaLaunchCooperativeKernel((void *)neighbours, dim3(4), dim3(1), arguments, 0, nullptr));
     CHECK(host(out, 4) == (std::vector<int>{1, 2, 3, 0}));
+    void const *kernel = (void const *)groups;
+    void *to[] = {&u};
+    cudaLaunchConfig_t config{dim3(1), dim3(32)};
+    CHECK(!cudaLaunchKernelExC(&config, kernel, to));
+    CHECK(host(u, 3) == (std::vector<unsigned>{1, 40, 0}));
     float *fresh;
     cudaMalloc(&fresh, 4);
     CHECK(std::isnan(host(fresh, 1)[0]));
