@@ -9,6 +9,9 @@
 #include "emulator/warp.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 
 extern dim3 blockDim, gridDim;
 
@@ -117,6 +120,8 @@ std::vector<std::unique_ptr<Cluster>> running;
 const Grid *running_grid = nullptr;
 int clusters_begun = 0;
 int clusters_in_grid = 0;
+int clusters_ended = 0;
+std::chrono::steady_clock::time_point launched_at;
 constexpr std::size_t MOST_STACKS = 16 * 1024; // each is two mappings, of which Linux allows 65530
 
 auto current_slot() {
@@ -147,8 +152,22 @@ bool begin_cluster() {
     return true;
 }
 
+// Says early, and once, that a launch takes minutes, by the share that has run.
+void say_if_slow() {
+    static const char *advice = std::getenv("EMULATOR_ADVICE");
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - launched_at;
+    const double minutes = time.count() / 60 * clusters_in_grid / ++clusters_ended;
+    if (advice == nullptr || time.count() < 2 || minutes < 1)
+        return;
+    dprintf(std::atoi(std::getenv("EMULATOR_ADVICE_TO")),
+            "this launch of %zu CTAs of %zu threads will take about %.0f minutes. %s\n",
+            std::size_t(volume(gridDim)), std::size_t(volume(blockDim)), minutes, advice);
+    advice = nullptr;
+}
+
 // The current cluster's threads have exited.
 void end_cluster() {
+    say_if_slow();
     complete_all();
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
         for (Warp &warp : cta->warps)
@@ -274,7 +293,8 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     blockDim = grid.block;
     gridDim = grid.grid;
     running_grid = &grid;
-    clusters_begun = 0;
+    clusters_begun = clusters_ended = 0;
+    launched_at = std::chrono::steady_clock::now();
     clusters_in_grid = static_cast<int>(volume(grid.grid) / volume(grid.cluster));
     const std::size_t threads = volume(grid.cluster) * volume(grid.block);
     running.resize(std::min(std::max<std::size_t>(MOST_STACKS / threads, 1),

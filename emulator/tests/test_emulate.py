@@ -315,7 +315,10 @@ REWRITTEN = [
      ("__global__ void __cluster_dims__(N * 2, 1, 1) f() { "
       "if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}")),
     ("a launch by addresses", "cudaLaunchCooperativeKernel((void *)kernel<1>, 1, 2, arguments);",
-     "cudaLaunchCooperativeKernel(kernel<1>, 1, 2, arguments);"),
+     "cudaLaunchCooperativeKernel(emulator::without_type ->* kernel<1>, 1, 2, arguments);"),
+    ("no launch by addresses", "f((void *)p);", None),
+    ("a member template", "template <typename T> void f() { T::g<1>(); }",
+     "template <typename T> void f() { T::template g<1>(); }"),
     ("inline, twice", "inline __device__ __forceinline__ int f();",
      " __device__ __forceinline__ int f();"),
 ]  # fmt: skip
@@ -353,7 +356,26 @@ int main(int argc, char **argv) {
 """,
     "race.cu": "__global__ void kernel() {\n    __shared__ int x;\n    x += 1;\n}\n"
     "int main() { kernel<<<1, 64>>>(); }\n",
-    "header.cu": "// CUB\n#include <cub/cub.cuh>\nint main() {}\n",
+    "header.cu": "#include <cub/cub.cuh>\n#ifdef CUB\ncub::Sum sum;\n#endif\nint main() {}\n",
+    "slow.cu": """#define BY(name) <name.h>
+#include BY(folder/widths)
+const int N = 1024 * 65536;
+__global__ void kernel(int n) {
+    int lane = 0;
+#define LANE "mov.u32 %0, %%laneid;"
+    asm volatile(
+#if WIDTH == 8
+        "nothing %0;"
+#else
+        LANE
+#endif
+        : "=r"(lane));
+    for (volatile int i = 0; i < n; i = i + 1) {}
+}
+int main() {
+    kernel<<<N, 1>>>(N / 64);
+}
+""",
     "instruction.cu": """__global__ void kernel(int *to) {
     asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(to[0]) : "r"(0));
 }
@@ -377,7 +399,12 @@ RUNS = [
     ("an unknown instruction", "--policies eager,lazy instruction.cu", 2,
      "instruction.cu:2: .*tcgen05", "does not know this$"),
     ("a header is missing", "-D WIDTH=16 one.cu", 2, "widths.h", "nothing was run$"),
-    ("an unknown header", "header.cu", 2, r"^header.cu:2: .* no header cub/cub.cuh$"),
+    ("an unknown header", "-D CUB header.cu", 2, r"^header.cu:3: .* no header cub/cub.cuh; "),
+    ("an unknown header that is not used", "--policies eager header.cu", 0, "^eager: ok"),
+    ("a launch of minutes", "-I . --policies eager --seconds 4 -D WIDTH=16 slow.cu", 1,
+     r"^this launch of \d+ CTAs of 1 threads will take about .* N = \d+ \(slow.cu:3\)$",
+     r"^  still running after 4 s \(.*N = "),
+    ("another size", "-I . --policies eager -D WIDTH=16 --set N=64 slow.cu", 0, "^eager: ok"),
     ("no such policy", f"--policies late {ONE} x", 2, "there is no policy 'late'"),
     ("no such file", "none.cu", 2, "there is no file none.cu"),
     ("no such folder", "--sarif none/x race.cu", 2, r"\Acheck-kernel: .*none/.*\n\Z"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -22,22 +23,31 @@ import time
 from pathlib import Path
 
 from . import cuda, outputs, ptx
-from .cxx import string_macros, tokens_of, without_comments
+from .cxx import edited, string_macros, tokens_of, without_comments
 from .outputs import NOT_BUILT, NOT_KNOWN, REPORT, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
+OWN_FOLDERS = (f"{ROOT}/emulator/include/", f"{ROOT}/common/")
 INSTALLED = ROOT / "installed"  # what emulate-parts would print: `make install` has built it
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "check-kernel"
 BUILD = Path(os.environ.get("EMULATE_BUILD") or (CACHE if INSTALLED.exists() else ROOT / "build"))
 POLICIES = ["eager", "lazy"]
-# A file that is included, or that a macro names, by which it may be.
-NAMED_FILE = re.compile(
-    r'^[ \t]*#[ \t]*(?:(include)|define[ \t]+\w+)[ \t]*(["<])([^">\n]+)[">][ \t\r]*$', re.MULTILINE
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+INCLUDE_BY_MACRO = re.compile(r"^[ \t]*#[ \t]*include[ \t]+\w", re.MULTILINE)
+# Headers of CUDA and of its libraries. One that the emulator lacks is left out: it may not be used.
+CUDA_HEADER = re.compile(
+    r"cuda|cooperative_groups|cu(blas|rand|fft|sparse|solver|Complex)|(cub|cute|cutlass|thrust)/|nccl"
+    r"|nv(/|ml|toolsext|tx|rtc)|torch/|ATen/|(device|driver|library|math|vector)_\w+\.h|mma\.h"
 )
-# Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
-CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
 CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
+# A name that gets a value of literals: 4096, (1 << 20), 32 * 1024.
+LITERAL = r"\d+[uUlL]*"
+CONSTANT = re.compile(
+    r"(?:#[ \t]*define[ \t]+(\w+)[ \t]+|\b(\w+)[ \t]*=[ \t]*)"
+    rf"((\()?{LITERAL}(?:[ \t]*(?:\*|<<)[ \t]*{LITERAL})*(?(4)\)))(?![\w.])"
+)
+LARGE = 64
 STORY_LIMIT = 20  # seconds of a run that is repeated for its story
 
 
@@ -50,6 +60,8 @@ def arguments(given: list[str]) -> argparse.Namespace:
     add("file", type=Path, help="the program's .cu file")
     add("-I", dest="include", action="append", default=[], metavar="FOLDER")
     add("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
+    of_set = "another value of a #define or of a constant of the program"
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help=of_set)
     of_all = "which runs, separated by commas (default: %(default)s)"
     add("--policies", default=",".join([*POLICIES, "random"]), help=of_all)
     add("--seeds", type=int, default=3, help="how many random runs (default: %(default)s)")
@@ -84,6 +96,14 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
+def value_of(text: str) -> int:
+    """Of a product or shift of literals."""
+    value = 1
+    for shift, number in re.findall(r"(<<)?\s*(\d+)", text):
+        value = value << min(int(number), 64) if shift else value * int(number)
+    return value
+
+
 class Program:
     """The user's files, translated into a folder in which each lies where it does on the machine:
     so includes find them."""
@@ -94,30 +114,52 @@ class Program:
         self.out = out / "files"
         shutil.rmtree(self.out, ignore_errors=True)
         self.texts: dict[Path, str] = {}
-        self.problems: list[tuple[str, int, str]] = []
+        self.given = dict(one.split("=", 1) for one in options.set)
+        self.missing: list[str] = []  # headers that the emulator lacks
+        self.sizes: list[tuple[int, str]] = []  # of constants, and how to say each
         self.collect(self.main)
-        macros = (one.partition("=") for one in options.define)
-        self.collect_named(self.main, "".join(f"#define {name} {to}\n" for name, _, to in macros))
+        if any(INCLUDE_BY_MACRO.search(text) for text in self.texts.values()):
+            self.collect_by_macros(preprocessor(options))
 
     def collect(self, path: Path) -> None:
-        if path not in self.texts:
-            self.texts[path] = path.read_text(encoding="utf-8", errors="surrogateescape")
-            self.collect_named(path, without_comments(self.texts[path]))
-
-    def collect_named(self, path: Path, code: str) -> None:
-        for found in NAMED_FILE.finditer(code):
-            is_included, mark, name = found.groups()
-            beside = path.parent if is_included else self.main.parent
-            for folder in [*([beside] if mark == '"' else []), *self.folders]:
+        if path in self.texts:
+            return
+        self.texts[path] = text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        code, edits = without_comments(text), []
+        for found in INCLUDE.finditer(code):
+            mark, name = found.groups()
+            for folder in [*([path.parent] if mark == '"' else []), *self.folders]:
                 if (folder / name).is_file():
                     self.translated(folder / name).parent.mkdir(parents=True, exist_ok=True)
                     self.collect(Path(os.path.abspath(folder / name)))
                     break
             else:
-                if is_included and CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
-                    line = code.count("\n", 0, found.start()) + 1
-                    what = f"the emulator has no header {name}"
-                    self.problems.append((shown(path), line, what))
+                if CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
+                    edits.append((*found.span(), ""))
+                    self.missing += [] if name in self.missing else [name]
+        for found in CONSTANT.finditer(code):
+            name, size = found[1] or found[2], value_of(found[3])
+            if size >= LARGE and name in self.given:
+                edits.append((*found.span(3), self.given[name]))
+            elif size >= LARGE:
+                line = code.count("\n", 0, found.start()) + 1
+                self.sizes.append((size, f"{name} = {size} ({shown(path)}:{line})"))
+        self.texts[path] = edited(text, edits)
+
+    def advice(self) -> str:
+        """How to make a run shorter."""
+        largest = ", ".join(text for _, text in sorted(self.sizes, reverse=True)[:3])
+        takes = " or by arguments after --" if "argv" in self.texts[self.main] else ""
+        return f"Make it smaller by --set NAME=VALUE{takes}: {largest or 'no constant is large'}"
+
+    def collect_by_macros(self, command: list[str]) -> None:
+        """Files whose names are expressions, which the preprocessor finds."""
+        command = [*command, "-M", "-MG", "-x", "c++", str(self.main)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        for name in found.replace("\\\n", " ").split()[1:]:
+            path = Path(os.path.abspath(name))
+            if path.is_file() and not str(path).startswith(("/usr/", *OWN_FOLDERS)):
+                self.collect(path)
 
     def translated(self, path: Path) -> Path:
         return self.out.joinpath(*path.parts[1:])
@@ -127,12 +169,7 @@ class Program:
         macros = string_macros(tokens_of("\n".join(self.texts.values())))
         texts = {shown(path): text for path, text in self.texts.items()}
         texts = {name: ptx.translate(text, name, macros) for name, text in texts.items()}
-        try:
-            texts = cuda.translate(texts)
-        except ptx.Unknown as unknown:
-            self.problems += unknown.problems
-        if self.problems:
-            raise ptx.Unknown(sorted(self.problems))
+        texts = cuda.translate(texts)
         for path in self.texts:
             text = f'#line 1 "{shown(path)}"\n{texts[shown(path)]}'
             self.translated(path).parent.mkdir(parents=True, exist_ok=True)
@@ -143,6 +180,7 @@ class Program:
 # ---------------------------------------------------------------- building
 
 
+@functools.cache
 def parts(target: str = "emulate-parts") -> dict[str, str]:
     """How a kernel is compiled and linked, by make's names; builds the emulator first."""
     if INSTALLED.exists():
@@ -154,13 +192,26 @@ def parts(target: str = "emulate-parts") -> dict[str, str]:
     return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
 
 
-def output_of(command: list, what: str) -> str:
+def output_of(command: list, what: str, missing: tuple[str, ...] = ()) -> str:
     if shutil.which(command[0]) is None:
         raise OSError(f"{command[0]} is needed, and is not installed")
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
-        raise OSError(f"{what} did not succeed")
+        lacks = f" (the emulator has no header {', '.join(missing)}; the program's need -I)"
+        why = first_error(ended.stderr) + (lacks if missing else "")
+        raise OSError(f"{why}\n{what} did not succeed")
     return ended.stdout
+
+
+def first_error(said: str) -> str:
+    """The first error of a compiler on one line, at the program's line that leads to it."""
+    error = r"^(.+?)(?::\d+)?: (?:(?:fatal )?error: |(?=undefined ))(.*)$"
+    found = re.search(error, said, re.MULTILINE)
+    if found is None:
+        return said
+    calls = re.findall(r"^(.+?:\d+):\d+: +required from", said[: found.start()], re.MULTILINE)
+    place = calls[-1] if calls and found[1].startswith(OWN_FOLDERS) else found[1]
+    return f"{place}: {found[2]}"
 
 
 def state_of(files: Path, command: list[str], library: Path) -> str:
@@ -174,10 +225,9 @@ def state_of(files: Path, command: list[str], library: Path) -> str:
     return digest.hexdigest()
 
 
-def build(options: argparse.Namespace, program: Program, source: Path, out: Path) -> Path:
-    """The program."""
-    made = parts()
-    compiler, library = made["CXX"], ROOT / made["EMULATOR"]
+def preprocessor(options: argparse.Namespace) -> list[str]:
+    """The compiler, with what it needs to read the program's files."""
+    compiler = parts()["CXX"]
     output_of(["addr2line", "--version"], "addr2line")  # reports need it
     version = output_of([compiler, "-dumpversion"], compiler).strip()
     if int(version.split(".")[0]) < 12:
@@ -185,22 +235,31 @@ def build(options: argparse.Namespace, program: Program, source: Path, out: Path
     defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
-    folders = [*program.folders, program.main.parent]
-    flags = [flag.replace("@", str(ROOT)) for flag in shlex.split(made["FLAGS"])]
-    command = [compiler, *flags, "-w", "-fpermissive", "-fmax-errors=5"]
-    command += [f"-D{name}" for name in defined]
-    command += [f"-I{folder}" for folder in [*map(program.translated, folders), *folders]]
+    flags = [flag.replace("@", str(ROOT)) for flag in shlex.split(parts()["FLAGS"])]
+    folders = (*options.include, options.file.parent)
+    return [compiler, *flags, *(f"-D{name}" for name in defined), *(f"-I{one}" for one in folders)]
+
+
+def build(options: argparse.Namespace, program: Program, source: Path, out: Path) -> Path:
+    """The program."""
+    command, folders = preprocessor(options), [*program.folders, program.main.parent]
+    library, missing = ROOT / parts()["EMULATOR"], tuple(program.missing)
+    at = len(command) - len(folders)
+    command[at:at] = [f"-I{folder}" for folder in map(program.translated, folders)]
+    # Binutils reads the first file of a DWARF 5 table wrongly.
+    command = [*command, "-gdwarf-4", "-w", "-fpermissive", "-fmax-errors=5"]
     for header in ("emulator/translated.h", "emulator/ptx.h"):
         command += ["-include", header]
     built, linked = out / "program.o", out / "program"
     state, kept = state_of(program.out, command, library), out / "state"
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
-        output_of([*command, "-x", "c++", "-c", source, "-o", built], "compiling")
+        output_of([*command, "-x", "c++", "-c", source, "-o", built], "compiling", missing)
         # The emulator comes first: of inline functions that both have, those of the program would
         # report what the emulator does.
         emulator = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"]
-        output_of([compiler, "-no-pie", "-o", linked, *emulator, built, "-lm"], "linking")
+        link = [command[0], "-no-pie", "-o", linked, *emulator, built, "-lm"]
+        output_of(link, "linking one .cu file with all that it includes", missing)
         kept.write_text(state)
     return linked
 
@@ -218,16 +277,24 @@ def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
     return list(made.items())
 
 
-def run_one(options: argparse.Namespace, program: Path, chosen: dict) -> tuple[int, str]:
+ADVICE_TO = os.dup(2)  # where a program says at once that it will take long
+
+
+def run_one(
+    options: argparse.Namespace, program: Path, chosen: dict, advice: str = ""
+) -> tuple[int, str]:
     """Its exit status and what it printed."""
     environment = {**os.environ, "EMULATOR_ALLOW": ",".join(options.allow), **chosen}
+    environment |= {"EMULATOR_ADVICE": advice, "EMULATOR_ADVICE_TO": str(ADVICE_TO)}
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "timeout": options.seconds}
+    how["pass_fds"] = [ADVICE_TO]
     try:
         ended = subprocess.run([program, *options.program], env=environment, check=False, **how)
         return ended.returncode, ended.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode(errors="replace")
-        return 1, f"{said}still running after {options.seconds:.0f} s (--seconds allows more)\n"
+        late_by = f"still running after {options.seconds:.0f} s (--seconds allows more)"
+        return 1, f"{said}{late_by}. {advice}\n"
 
 
 def story(options: argparse.Namespace, program: Path, chosen: dict) -> str:
@@ -240,13 +307,13 @@ def story(options: argparse.Namespace, program: Path, chosen: dict) -> str:
     return f"{found.group()}  again: {again}\n" if found else ""
 
 
-def run_all(options: argparse.Namespace, program: Path) -> list[Run]:
+def run_all(options: argparse.Namespace, program: Path, advice: str) -> list[Run]:
     """Prints each report once, below the first run that made it."""
     seen: dict[str, str] = {}
     made = []
     for name, chosen in runs(options):
         begun = time.monotonic()
-        status, output = run_one(options, program, chosen)
+        status, output = run_one(options, program, chosen, advice)
         made.append(Run(name, status, output, time.monotonic() - begun))
         said = outputs.pieces(output)
         before = {seen[known] for _, known in said if known in seen and status != 0}
@@ -282,7 +349,7 @@ def check(options: argparse.Namespace) -> list[Run]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             program = Program(options, out)
             built = build(options, program, program.translate(), out)
-        return run_all(options, built)
+        return run_all(options, built, program.advice())
     except (OSError, ptx.Unknown) as why:
         output = f"{why}\n" + (NOT_KNOWN if isinstance(why, ptx.Unknown) else "")
         print(f"{output}check-kernel: nothing was run", file=sys.stderr)
