@@ -317,6 +317,7 @@ REWRITTEN = [
     ("a launch by addresses", "cudaLaunchCooperativeKernel((void *)kernel<1>, 1, 2, arguments);",
      "cudaLaunchCooperativeKernel(emulator::without_type ->* kernel<1>, 1, 2, arguments);"),
     ("no launch by addresses", "f((void *)p);", None),
+    ("a comparison", "template <typename T> int n() { return T::n < 2 || (1 > (0)); }", None),
     ("a member template", "template <typename T> void f() { T::g<1>(); }",
      "template <typename T> void f() { T::template g<1>(); }"),
     ("inline, twice", "inline __device__ __forceinline__ int f();",

@@ -297,8 +297,10 @@ def rewrite_members(source: Source) -> None:
     for index in range(len(tokens) - 4):
         is_member = tokens[index].text in types and tokens[index + 1].text == "::"
         if is_member and tokens[index + 3].text == "<":
-            at = tokens[index + 2].begin
-            source.edits.append((at, at, "template "))
+            end = first_outside(tokens, index + 3, [">", ";", "&", "|"])  # a comparison has these
+            if [one.text for one in tokens[end : end + 2]] == [">", "("]:
+                at = tokens[index + 2].begin
+                source.edits.append((at, at, "template "))
 
 
 def rewrite_casts(source: Source, tokens: list[Token]) -> None:
