@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace emulator {
 
@@ -57,5 +58,16 @@ std::string global_mistake(const char *access, const void *address, std::size_t 
 // The current thread starts a copy, `copy`, from or to these bytes: fails with ADDRESS if they are
 // global memory that it may not touch.
 void check_global(const void *begin, std::size_t bytes, const char *copy, Site where);
+
+// A copy, a fill or a library's call on a stream touches global memory as a launch does, and what
+// it touches has to be of that side. What is wrong with it, which then did nothing; or "".
+enum class Side { DEVICE, HOST, EITHER };
+struct StreamAccess {
+    const void *memory;
+    std::size_t bytes;
+    bool is_write;
+    Side side = Side::DEVICE;
+};
+std::string access_on(const void *stream, const std::vector<StreamAccess> &accesses);
 
 } // namespace emulator

@@ -442,34 +442,34 @@ cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned) {
     return allocate(memory, bytes, emulator::Kind::MANAGED);
 }
 
-// A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
-static void access_on(const void *stream, const void *to, const void *from, size_t bytes) {
-    using namespace emulator;
-    const auto access = [bytes](const void *memory, bool is_write) {
-        if (memory != nullptr &&
-            (global_place(memory, bytes) == GlobalPlace::INSIDE || is_page_locked(memory)))
-            access_global(memory, bytes, {is_write, Site{}});
-    };
-    order::begin_on(stream, false);
-    access(from, false);
-    access(to, true);
-    order::end_work();
-}
+namespace emulator {
 
-// What is wrong with bytes of a copy or a fill, which the caller takes for the device's (or for the
-// host's, or for either's); empty if nothing is.
-enum class Side { DEVICE, HOST, EITHER };
-static std::string wrong(const void *memory, size_t bytes, Side side, const char *access) {
-    using namespace emulator;
+static std::string wrong(const StreamAccess &access) {
+    const auto &[memory, bytes, is_write, side] = access;
+    const char *const does = is_write ? "writes" : "reads";
     const GlobalPlace place = global_place(memory, bytes);
     if (place == GlobalPlace::OUTSIDE || place == GlobalPlace::FREED)
-        return global_mistake(access, memory, bytes);
+        return global_mistake(does, memory, bytes);
     if (side == Side::HOST && place == GlobalPlace::INSIDE && is_device_memory(memory))
-        return format("%s host memory at %p, which is the device's", access, memory);
+        return format("%s host memory at %p, which is the device's", does, memory);
     if (memory == nullptr || (side == Side::DEVICE && is_host_memory(memory)))
-        return format("%s device memory at %p, which is none", access, memory);
+        return format("%s device memory at %p, which is none", does, memory);
     return "";
 }
+
+std::string access_on(const void *stream, const std::vector<StreamAccess> &accesses) {
+    for (const StreamAccess &access : accesses)
+        if (const std::string why = wrong(access); !why.empty())
+            return why;
+    order::begin_on(stream, false);
+    for (const auto &[memory, bytes, is_write, side] : accesses)
+        if (global_place(memory, bytes) == GlobalPlace::INSIDE || is_page_locked(memory))
+            access_global(memory, bytes, {is_write, Site{}});
+    order::end_work();
+    return "";
+}
+
+} // namespace emulator
 
 // Says why a call fails, if it does.
 static cudaError_t checked(const char *call, const std::string &why) {
@@ -498,7 +498,9 @@ cudaError_t emulator::check_symbol(std::size_t offset, std::size_t bytes, std::s
                                                 bytes, offset, size));
 }
 
-static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
+static emulator::Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host,
+                              cudaMemcpyKind to_device) {
+    using emulator::Side;
     return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
            : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
                                                                    : Side::EITHER;
@@ -518,14 +520,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
                             cudaStream_t stream) {
     if (bytes == 0)
         return cudaSuccess;
-    const Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
-    const Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
-    std::string why = wrong(from, bytes, source, "reads");
-    if (why.empty())
-        why = wrong(to, bytes, target, "writes");
+    const emulator::Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
+    const emulator::Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+    const std::string why =
+        emulator::access_on(stream, {{from, bytes, false, source}, {to, bytes, true, target}});
     if (const cudaError_t error = checked("cudaMemcpy", why))
         return error;
-    access_on(stream, to, from, bytes);
     std::memcpy(to, from, bytes);
     return cudaSuccess;
 }
@@ -564,9 +564,8 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
     if (bytes == 0)
         return cudaSuccess;
     if (const cudaError_t error =
-            checked("cudaMemset", wrong(memory, bytes, Side::DEVICE, "writes")))
+            checked("cudaMemset", emulator::access_on(stream, {{memory, bytes, true}})))
         return error;
-    access_on(stream, memory, nullptr, bytes);
     std::memset(memory, (unsigned char)value, bytes);
     return cudaSuccess;
 }
@@ -588,5 +587,5 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigne
 }
 
 void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
-    access_on(stream, begin, nullptr, bytes);
+    emulator::access_on(stream, {{begin, bytes, true, emulator::Side::EITHER}});
 }
