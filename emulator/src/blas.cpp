@@ -1,14 +1,12 @@
-// The product of matrices behind the stand-ins of cuBLAS and cuBLASLt.
+// The product of matrices behind the stand-ins of cuBLAS.
 #include "formats/half.h"
 #include "global_memory.h"
 #include "emulator/report.h"
 
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
-#include <cuda_fp8.h>
 
 #include <algorithm>
-#include <cstring>
 
 const char *cublasGetStatusName(cublasStatus_t status) {
 #define EMULATOR_NAME(name, value) status == value ? "CUBLAS_STATUS_" #name:
@@ -19,65 +17,65 @@ namespace emulator::blas {
 
 namespace {
 
-// How numbers of a type are read and written.
-struct Format {
-    cudaDataType_t type;
-    std::int64_t bytes; // 0: the emulator lacks the type
-    double (*load)(const void *from);
-    void (*store)(void *to, double value);
-};
-template <typename T>
-constexpr Format format_of(cudaDataType_t type) {
-    using Exact = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-    const auto load = [](const void *from) { return double(Exact(*static_cast<const T *>(from))); };
-    const auto store = [](void *to, double value) {
-        *static_cast<T *>(to) = T(std::is_arithmetic_v<T> ? value : narrow_for_rounding(value));
-    };
-    return {type, sizeof(T), load, store};
-}
-constexpr Format FORMATS[] = {format_of<float>(CUDA_R_32F),
-                              format_of<double>(CUDA_R_64F),
-                              format_of<__half>(CUDA_R_16F),
-                              format_of<__nv_bfloat16>(CUDA_R_16BF),
-                              format_of<std::int8_t>(CUDA_R_8I),
-                              format_of<std::int32_t>(CUDA_R_32I),
-                              format_of<__nv_fp8_e4m3>(CUDA_R_8F_E4M3),
-                              {}};
-
-const Format &found(cudaDataType_t type) {
-    return *std::find_if(FORMATS, std::end(FORMATS) - 1,
-                         [type](const Format &one) { return one.type == type; });
+// Calls it with a number of that type; with a char if the emulator lacks the type.
+template <typename Function>
+auto with_number(cudaDataType_t type, const Function &function) {
+    return type == CUDA_R_32F    ? function(float())
+           : type == CUDA_R_64F  ? function(double())
+           : type == CUDA_R_16F  ? function(__half())
+           : type == CUDA_R_16BF ? function(__nv_bfloat16())
+           : type == CUDA_R_32I  ? function(int())
+                                 : function(char());
 }
 
 // op(A) and the like of one of a batch: rows x columns, in places that are so many elements apart.
 struct View {
-    Format format;
+    cudaDataType_t type;
     char *data;
     std::int64_t rows, columns, row_by, column_by;
 
     View(const Matrix &of, std::int64_t rows, std::int64_t columns, int index)
-        : format(found(of.type)), data((char *)of.data + index * of.stride * format.bytes),
-          rows(rows), columns(columns), row_by(of.transposed ? of.leading : 1),
+        : type(of.type), data((char *)of.data + index * of.stride * bytes()), rows(rows),
+          columns(columns), row_by(of.transposed ? of.leading : 1),
           column_by(of.transposed ? 1 : of.leading) {}
+
+    std::int64_t bytes() const {
+        return with_number(type, [](auto number) { return int(sizeof number); });
+    }
     bool fits() const {
-        return format.bytes > 0 && rows >= 0 && columns >= 0 && column_by > 0 && row_by > 0 &&
+        return bytes() > 1 && rows >= 0 && columns >= 0 && row_by > 0 && column_by > 0 &&
                (column_by >= rows || row_by >= columns);
     }
     char *at(std::int64_t row, std::int64_t column) const {
-        return data + (row * row_by + column * column_by) * format.bytes;
+        return data + (row * row_by + column * column_by) * bytes();
+    }
+    double load(std::int64_t row, std::int64_t column) const {
+        return with_number(type, [from = at(row, column)](auto number) {
+            using T = decltype(number);
+            using Exact = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+            return double(Exact(*reinterpret_cast<T *>(from)));
+        });
+    }
+    void store(std::int64_t row, std::int64_t column, double value) const {
+        with_number(type, [to = at(row, column), value](auto number) {
+            using T = decltype(number);
+            const bool exact = std::is_arithmetic_v<T>;
+            *reinterpret_cast<T *>(to) = T(exact ? value : narrow_for_rounding(value));
+        });
     }
     std::vector<double> numbers() const {
         std::vector<double> all;
         for (std::int64_t i = 0; i < rows * columns; ++i)
-            all.push_back(format.load(at(i % rows, i / rows)));
+            all.push_back(load(i % rows, i / rows));
         return all;
     }
-    // As it is stored, column after column.
-    void add_accesses(std::vector<StreamAccess> &accesses, bool is_write) const {
-        const bool is_plain = row_by == 1;
-        const std::size_t bytes = std::size_t((is_plain ? rows : columns) * format.bytes);
-        for (std::int64_t i = 0; i < (is_plain ? columns : rows); ++i)
-            accesses.push_back({is_plain ? at(0, i) : at(i, 0), bytes, is_write});
+    // Stored columns are read or written on the stream: what is wrong with it, or "".
+    std::string access(cudaStream_t stream, bool is_write) const {
+        std::vector<StreamAccess> all;
+        for (std::int64_t i = 0; i < (row_by == 1 ? columns : rows); ++i)
+            all.push_back({row_by == 1 ? at(0, i) : at(i, 0),
+                           std::size_t((row_by == 1 ? rows : columns) * bytes()), is_write});
+        return access_on(stream, all);
     }
 };
 
@@ -86,19 +84,16 @@ cublasStatus_t failed(cublasStatus_t status, const std::string &why) {
     return status;
 }
 
-// D of one of a batch.
-void multiply_one(const View &a, const View &b, const View &c, const View &d, double alpha,
-                  double beta) {
+// C of one of a batch.
+void multiply_one(const View &a, const View &b, const View &c, double alpha, double beta) {
     const std::vector<double> left = a.numbers(), right = b.numbers();
-    for (std::int64_t column = 0; column < d.columns; ++column) {
-        std::vector<double> sums(std::size_t(d.rows));
+    for (std::int64_t column = 0; column < c.columns; ++column) {
+        std::vector<double> sums(std::size_t(c.rows));
         for (std::int64_t k = 0; k < a.columns; ++k)
-            for (std::int64_t row = 0; row < d.rows; ++row)
+            for (std::int64_t row = 0; row < c.rows; ++row)
                 sums[row] += left[row + k * a.rows] * right[k + column * b.rows];
-        for (std::int64_t row = 0; row < d.rows; ++row) {
-            const double old = beta != 0 ? beta * c.format.load(c.at(row, column)) : 0;
-            d.format.store(d.at(row, column), alpha * sums[row] + old);
-        }
+        for (std::int64_t row = 0; row < c.rows; ++row)
+            c.store(row, column, alpha * sums[row] + (beta != 0 ? beta * c.load(row, column) : 0));
     }
 }
 
@@ -106,25 +101,20 @@ void multiply_one(const View &a, const View &b, const View &c, const View &d, do
 
 cublasStatus_t multiply(cudaStream_t stream, std::int64_t m, std::int64_t n, std::int64_t k,
                         const void *alpha, const Matrix &a, const Matrix &b, const void *beta,
-                        const Matrix &c, const Matrix &d, int batch, cudaDataType_t scalars) {
-    const Format &scalar = found(scalars);
+                        const Matrix &c, int batch, cudaDataType_t scalars) {
     for (int index = 0; index < batch; ++index) {
-        const View left{a, m, k, index}, right{b, k, n, index}, old{c, m, n, index};
-        const View to{d, m, n, index};
-        if (!left.fits() || !right.fits() || !old.fits() || !to.fits() || scalar.bytes == 0)
+        const View left{a, m, k, index}, right{b, k, n, index}, to{c, m, n, index};
+        const View one{{alpha, scalars, 1}, 1, 1, 0}, other{{beta, scalars, 1}, 1, 1, 0};
+        if (!left.fits() || !right.fits() || !to.fits() || !one.fits())
             return failed(CUBLAS_STATUS_INVALID_VALUE,
                           "a negative size, a leading dimension below the rows that are stored, "
                           "or a type that the emulator lacks");
-        const double by = scalar.load(alpha), old_by = scalar.load(beta);
-        std::vector<StreamAccess> accesses;
-        left.add_accesses(accesses, false);
-        right.add_accesses(accesses, false);
-        if (old_by != 0) // else C may hold anything
-            old.add_accesses(accesses, false);
-        to.add_accesses(accesses, true);
-        if (const std::string why = access_on(stream, accesses); !why.empty())
+        std::string why = left.access(stream, false) + right.access(stream, false);
+        if (other.load(0, 0) != 0) // else C may hold anything
+            why += to.access(stream, false);
+        if (why += to.access(stream, true); !why.empty())
             return failed(CUBLAS_STATUS_EXECUTION_FAILED, "it " + why);
-        multiply_one(left, right, old, to, by, old_by);
+        multiply_one(left, right, to, one.load(0, 0), other.load(0, 0));
     }
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -117,7 +117,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
         {cudaDevAttrWarpSize, emulator::WARP_LANES},
         {cudaDevAttrComputeMode, cudaComputeModeDefault},
-        {cudaDevAttrCooperativeLaunch, 0},
+        {cudaDevAttrCooperativeLaunch, 1},
+        {cudaDevAttrIntegrated, 0},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
         {cudaDevAttrClockRate, 1000 * 1000}, // nothing takes time: a model needs some numbers
         {cudaDevAttrMemoryClockRate, 1000 * 1000},
@@ -158,7 +159,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .memoryBusWidth = 1,
                    .l2CacheSize = 1 << 20,
                    .concurrentKernels = 1,
-                   .cooperativeLaunch = 0,
+                   .cooperativeLaunch = 1,
                    .clusterLaunch = card.has_clusters(),
                    .computeMode = cudaComputeModeDefault};
     return cudaSuccess;

@@ -1,22 +1,52 @@
-// Cooperative groups: the block, and its cluster. (CUDA C++ Programming Guide: Cooperative Groups.)
+// Cooperative groups: the block, its cluster, the grid, and lanes of a warp. (CUDA C++ Programming
+// Guide: Cooperative Groups.)
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace cooperative_groups {
 
-// The threads of a CTA.
-class thread_block {
-public:
-    static void sync(EMULATOR_SITE) { emulator::syncthreads(where); }
-    static unsigned thread_rank() {
+// The threads of a CTA, or lanes of a warp.
+class thread_group {
+protected:
+    unsigned mask; // the lanes; 0: it is the CTA
+
+    static unsigned block_rank() {
         return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     }
-    static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
-    static unsigned size() { return num_threads(); }
+    static unsigned lane() { return block_rank() % 32; }
+
+public:
+    explicit thread_group(unsigned mask = 0) : mask(mask) {}
+    // The lanes of the own one of its parts of `size` threads, a power of two.
+    unsigned part(unsigned size) const {
+        if (mask == 0)
+            return (size == 32 ? ~0u : (1u << size) - 1) << lane() / size * size;
+        unsigned lanes = 0, rank = 0;
+        for (unsigned rest = mask; rest != 0; rest &= rest - 1, ++rank)
+            lanes |= rank / size == thread_rank() / size ? rest & -rest : 0;
+        return lanes;
+    }
+    void sync(EMULATOR_SITE) const {
+        mask != 0 ? __syncwarp(mask, where) : emulator::syncthreads(where);
+    }
+    unsigned thread_rank() const {
+        return mask != 0 ? __popc(mask & ((1u << lane()) - 1)) : block_rank();
+    }
+    unsigned num_threads() const {
+        return mask != 0 ? __popc(mask) : blockDim.x * blockDim.y * blockDim.z;
+    }
+    unsigned size() const { return num_threads(); }
+};
+
+class thread_block : public thread_group {
+public:
+    static unsigned thread_rank() { return block_rank(); }
+    static unsigned num_threads() { return thread_group().size(); }
     static dim3 group_index() { return blockIdx; }
     static dim3 thread_index() { return threadIdx; }
     static dim3 group_dim() { return blockDim; }
+    static dim3 dim_threads() { return blockDim; }
 };
 inline thread_block this_thread_block() { return {}; }
 
@@ -44,8 +74,7 @@ public:
 };
 inline cluster_group this_cluster() { return {}; }
 
-// All CTAs of a launch. They wait for each other only if they are one cluster: the emulator runs
-// one cluster after the other.
+// All CTAs of a launch, of up to 16,384 threads if they wait for each other.
 class grid_group {
 public:
     static void sync(EMULATOR_SITE) { emulator::grid_sync(where); }
@@ -62,97 +91,102 @@ public:
 };
 inline grid_group this_grid() { return {}; }
 
-// The lanes of the calling thread's tile.
-inline unsigned tile_mask(unsigned size) {
-    return ~0u >> (32 - size) << thread_block::thread_rank() % 32 / size * size;
-}
-
-// A part of a warp: SIZE neighbours of the block, a power of two. Its functions are those of the
-// warp for its lanes.
-template <unsigned SIZE, typename Parent = void>
-class thread_block_tile {
-    static_assert(SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "tiles of 1 to 32 threads");
-    static unsigned lane() { return thread_block::thread_rank() % 32; }
-    static unsigned first() { return lane() / SIZE * SIZE; }
-    static unsigned mask() { return tile_mask(SIZE); }
+// Lanes of a warp. Their functions are those of the warp, with ranks in place of lanes.
+class coalesced_group : public thread_group {
+    int lane_of(unsigned rank) const {
+        unsigned rest = mask;
+        for (; rank > 0; --rank)
+            rest &= rest - 1;
+        return __ffs(int(rest)) - 1;
+    }
 
 public:
-    thread_block_tile() = default;
-    template <typename Other>
-    thread_block_tile(const thread_block_tile<SIZE, Other> &) {}
-    static unsigned thread_rank() { return lane() % SIZE; }
-    static constexpr unsigned num_threads() { return SIZE; }
-    static constexpr unsigned size() { return SIZE; }
-    static unsigned meta_group_rank() { return thread_block::thread_rank() / SIZE; }
-    static unsigned meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
-    static void sync(EMULATOR_SITE) { __syncwarp(mask(), where); }
+    using thread_group::thread_group;
+
     template <typename T>
-    T shfl(T value, int rank, EMULATOR_SITE) const {
-        return __shfl_sync(mask(), value, rank, SIZE, where);
+    T shfl(T value, unsigned rank, EMULATOR_SITE) const {
+        return __shfl_sync(mask, value, lane_of(rank % size()), 32, where);
     }
+    // Here and below the own value if there is no such rank.
     template <typename T>
     T shfl_up(T value, unsigned delta, EMULATOR_SITE) const {
-        return __shfl_up_sync(mask(), value, delta, SIZE, where);
+        const unsigned rank = thread_rank();
+        return shfl(value, rank >= delta ? rank - delta : rank, where);
     }
     template <typename T>
     T shfl_down(T value, unsigned delta, EMULATOR_SITE) const {
-        return __shfl_down_sync(mask(), value, delta, SIZE, where);
+        const unsigned rank = thread_rank();
+        return shfl(value, rank + delta < size() ? rank + delta : rank, where);
     }
     template <typename T>
-    T shfl_xor(T value, int bits, EMULATOR_SITE) const {
-        return __shfl_xor_sync(mask(), value, bits, SIZE, where);
+    T shfl_xor(T value, unsigned bits, EMULATOR_SITE) const {
+        return shfl(value, thread_rank() ^ bits, where);
     }
     unsigned ballot(int predicate, EMULATOR_SITE) const {
-        return __ballot_sync(mask(), predicate, where) >> first();
+        unsigned ranks = 0;
+        for (unsigned lanes = __ballot_sync(mask, predicate, where); lanes != 0; lanes &= lanes - 1)
+            ranks |= 1u << __popc(mask & ((lanes & -lanes) - 1));
+        return ranks;
     }
-    int any(int predicate, EMULATOR_SITE) const { return ballot(predicate, where) != 0; }
-    int all(int predicate, EMULATOR_SITE) const { return ballot(!predicate, where) == 0; }
+    int any(int predicate, EMULATOR_SITE) const { return __any_sync(mask, predicate, where); }
+    int all(int predicate, EMULATOR_SITE) const { return __all_sync(mask, predicate, where); }
 };
-// The calling thread's part of a block or tile.
+// A GPU may return any threads that happen to be together. Here each is alone.
+inline coalesced_group coalesced_threads() { return coalesced_group(thread_group().part(1)); }
+
+// SIZE neighbours of the block.
+template <unsigned SIZE, typename Parent = void>
+class thread_block_tile : public coalesced_group {
+    static_assert(SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "tiles of 1 to 32 threads");
+
+public:
+    thread_block_tile() : coalesced_group(thread_group().part(SIZE)) {}
+    template <typename Other>
+    thread_block_tile(const thread_block_tile<SIZE, Other> &) : thread_block_tile() {}
+    static constexpr unsigned num_threads() { return SIZE; }
+    static constexpr unsigned size() { return SIZE; }
+    static unsigned thread_rank() { return lane() % SIZE; }
+    static unsigned meta_group_rank() { return block_rank() / SIZE; }
+    static unsigned meta_group_size() { return (thread_block::num_threads() + SIZE - 1) / SIZE; }
+};
+// The calling thread's part of a group.
 template <unsigned SIZE, typename Parent>
 thread_block_tile<SIZE, Parent> tiled_partition(const Parent &) {
     return {};
 }
-
-// A block or a tile, which a program knows when it runs. (Guide: Group Types.)
-class thread_group {
-    unsigned tile = 0; // its size; 0: a block
-
-public:
-    explicit thread_group(unsigned tile) : tile(tile) {}
-    thread_group(const thread_block &) {}
-    template <unsigned SIZE, typename Parent>
-    thread_group(const thread_block_tile<SIZE, Parent> &) : tile(SIZE) {}
-    unsigned size() const { return tile != 0 ? tile : thread_block::size(); }
-    unsigned num_threads() const { return size(); }
-    unsigned thread_rank() const { return thread_block::thread_rank() % size(); }
-    void sync(EMULATOR_SITE) const {
-        tile != 0 ? __syncwarp(tile_mask(tile), where) : thread_block::sync(where);
-    }
-};
-inline thread_group tiled_partition(const thread_group &, unsigned size) {
-    return thread_group(size);
+inline coalesced_group tiled_partition(const thread_group &group, unsigned size) {
+    return coalesced_group(group.part(size));
 }
 
-// Combine the values of a tile's threads; each gets the result.
-template <typename T>
-struct plus {
-    T operator()(T a, T b) const { return a + b; }
-};
-template <typename T>
-struct less {
-    T operator()(T a, T b) const { return b < a ? b : a; }
-};
-template <typename T>
-struct greater {
-    T operator()(T a, T b) const { return a < b ? b : a; }
-};
-template <unsigned SIZE, typename Parent, typename T, typename Operation>
-T reduce(const thread_block_tile<SIZE, Parent> &tile, T value, const Operation &operation,
-         EMULATOR_SITE) {
-    for (unsigned bits = SIZE / 2; bits > 0; bits /= 2)
-        value = operation(value, tile.shfl_xor(value, int(bits), where));
+// What combines values of a group's threads: all of them, or those up to the own one, or before it.
+#define EMULATOR_OPERATION(name, expression)                                                       \
+    template <typename T>                                                                          \
+    struct name {                                                                                  \
+        T operator()(T a, T b) const { return expression; }                                        \
+    };
+EMULATOR_OPERATION(plus, a + b)
+EMULATOR_OPERATION(less, b < a ? b : a)
+EMULATOR_OPERATION(greater, a < b ? b : a)
+EMULATOR_OPERATION(bit_and, a &b)
+EMULATOR_OPERATION(bit_or, a | b)
+EMULATOR_OPERATION(bit_xor, a ^ b)
+#undef EMULATOR_OPERATION
+template <typename Group, typename T, typename Operation = plus<T>>
+T inclusive_scan(const Group &group, T value, const Operation &operation = {}, EMULATOR_SITE) {
+    for (unsigned delta = 1; delta < group.size(); delta *= 2) {
+        const T before = group.shfl_up(value, delta, where);
+        value = group.thread_rank() >= delta ? operation(before, value) : value;
+    }
     return value;
+}
+template <typename Group, typename T, typename Operation = plus<T>>
+T exclusive_scan(const Group &group, T value, const Operation &operation = {}, EMULATOR_SITE) {
+    const T before = group.shfl_up(inclusive_scan(group, value, operation, where), 1, where);
+    return group.thread_rank() > 0 ? before : T{};
+}
+template <typename Group, typename T, typename Operation>
+T reduce(const Group &group, T value, const Operation &operation, EMULATOR_SITE) {
+    return group.shfl(inclusive_scan(group, value, operation, where), group.size() - 1, where);
 }
 
 // Waits for the threads of the group.

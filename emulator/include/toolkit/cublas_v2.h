@@ -2,6 +2,7 @@
 // stream, computed by the CPU. Sums are fp64 and rounded once, whatever the compute type. (cuBLAS:
 // Using the cuBLAS API.)
 #pragma once
+#define CUBLAS_API_H_ // for programs that ask whether it is included
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -13,14 +14,12 @@
 #define EMULATOR_STATUS(name, value) CUBLAS_STATUS_##name = value,
 enum cublasStatus_t { EMULATOR_STATUSES(EMULATOR_STATUS) };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
-enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_PEDANTIC_MATH };
+enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
-inline constexpr auto CUBLAS_TF32_TENSOR_OP_MATH = cublasMath_t(3);
 inline constexpr auto CUBLAS_GEMM_DFALT = CUBLAS_GEMM_DEFAULT;
 // clang-format off
 enum cudaDataType_t {
-    CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10,
-    CUDA_R_16BF = 14, CUDA_R_8F_E4M3 = 28
+    CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_32I = 10, CUDA_R_16BF = 14
 };
 enum cublasComputeType_t {
     CUBLAS_COMPUTE_16F = 64, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_PEDANTIC = 69,
@@ -58,52 +57,37 @@ struct Matrix {
     bool transposed = false;
 };
 
-// D = alpha op(A) op(B) + beta C, of m x n, for each of a batch; alpha and beta are of that
-// type. INVALID_VALUE if the sizes don't fit, EXECUTION_FAILED for memory that is not
-// the device's, as a line on stderr then says.
+// C = alpha op(A) op(B) + beta C, of m x n, for each of a batch; alpha and beta are `scalars`. Says
+// why it fails: INVALID_VALUE for sizes, EXECUTION_FAILED for memory that is not the device's.
 cublasStatus_t multiply(cudaStream_t stream, std::int64_t m, std::int64_t n, std::int64_t k,
                         const void *alpha, const Matrix &a, const Matrix &b, const void *beta,
-                        const Matrix &c, const Matrix &d, int batch, cudaDataType_t scalars);
+                        const Matrix &c, int batch, cudaDataType_t scalars);
 
 template <typename T>
 constexpr cudaDataType_t TYPE = std::is_same_v<T, float>    ? CUDA_R_32F
                                 : std::is_same_v<T, double> ? CUDA_R_64F
                                                             : CUDA_R_16F;
 
-// What the functions of products have in common.
-struct Gemm {
-    cublasHandle_t handle;
-    cublasOperation_t op_a, op_b;
-    int m, n, k;
-
-    // cuBLAS 10 had types of data for those of the computation.
-    cublasStatus_t operator()(const void *alpha, Matrix a, Matrix b, const void *beta, Matrix c,
-                              int batch, int compute) const {
-        const auto scalars = compute < CUBLAS_COMPUTE_16F    ? cudaDataType_t(compute)
-                             : compute == CUBLAS_COMPUTE_16F ? CUDA_R_16F
-                             : compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F
-                             : compute == CUBLAS_COMPUTE_32I ? CUDA_R_32I
-                                                             : CUDA_R_32F;
-        a.transposed = op_a != CUBLAS_OP_N, b.transposed = op_b != CUBLAS_OP_N;
-        return multiply(handle->stream, m, n, k, alpha, a, b, beta, c, c, batch, scalars);
-    }
-};
 #define EMULATOR_GEMM                                                                              \
     cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k
+
+// A product by the type of its computation, for which cuBLAS 10 had types of data.
+inline cublasStatus_t product(EMULATOR_GEMM, const void *alpha, Matrix a, Matrix b,
+                              const void *beta, const Matrix &c, int batch, int compute) {
+    const auto scalars = compute < CUBLAS_COMPUTE_16F    ? cudaDataType_t(compute)
+                         : compute == CUBLAS_COMPUTE_16F ? CUDA_R_16F
+                         : compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F
+                         : compute == CUBLAS_COMPUTE_32I ? CUDA_R_32I
+                                                         : CUDA_R_32F;
+    a.transposed = op_a != CUBLAS_OP_N, b.transposed = op_b != CUBLAS_OP_N;
+    return multiply(handle->stream, m, n, k, alpha, a, b, beta, c, batch, scalars);
+}
 
 template <typename T>
 inline constexpr auto gemm = [](EMULATOR_GEMM, const T *alpha, const T *a, int lda, const T *b,
                                 int ldb, const T *beta, T *c, int ldc) {
-    return Gemm{handle, op_a, op_b, m, n, k}(alpha, {a, TYPE<T>, lda}, {b, TYPE<T>, ldb}, beta,
-                                             {c, TYPE<T>, ldc}, 1, TYPE<T>);
-};
-template <typename T>
-inline constexpr auto gemm_batched = [](EMULATOR_GEMM, const T *alpha, const T *a, int lda,
-                                        long long a_by, const T *b, int ldb, long long b_by,
-                                        const T *beta, T *c, int ldc, long long c_by, int batch) {
-    return Gemm{handle, op_a, op_b, m, n, k}(alpha, {a, TYPE<T>, lda, a_by},
-                                             {b, TYPE<T>, ldb, b_by}, beta, {c, TYPE<T>, ldc, c_by},
-                                             batch, TYPE<T>);
+    return product(handle, op_a, op_b, m, n, k, alpha, {a, TYPE<T>, lda}, {b, TYPE<T>, ldb}, beta,
+                   {c, TYPE<T>, ldc}, 1, TYPE<T>);
 };
 template <typename T>
 inline constexpr auto gemv = [](cublasHandle_t handle, cublasOperation_t op, int m, int n,
@@ -112,26 +96,23 @@ inline constexpr auto gemv = [](cublasHandle_t handle, cublasOperation_t op, int
     const bool is_turned = op != CUBLAS_OP_N;
     const Matrix to{y, TYPE<T>, y_by, 0, true};
     return multiply(handle->stream, is_turned ? n : m, 1, is_turned ? m : n, alpha,
-                    {a, TYPE<T>, lda, 0, is_turned}, {x, TYPE<T>, x_by, 0, true}, beta, to, to, 1,
+                    {a, TYPE<T>, lda, 0, is_turned}, {x, TYPE<T>, x_by, 0, true}, beta, to, 1,
                     TYPE<T>);
 };
 
 } // namespace emulator::blas
 
-// (cuBLAS: cublas<t>gemm, cublas<t>gemmStridedBatched, cublas<t>gemv, cublasGemmEx and
-// cublasGemmStridedBatchedEx.)
+// (cuBLAS: cublas<t>gemm, cublas<t>gemv, cublasGemmEx, cublasGemmStridedBatchedEx.)
 inline constexpr auto &cublasSgemm = emulator::blas::gemm<float>;
 inline constexpr auto &cublasDgemm = emulator::blas::gemm<double>;
 inline constexpr auto &cublasHgemm = emulator::blas::gemm<__half>;
-inline constexpr auto &cublasSgemmStridedBatched = emulator::blas::gemm_batched<float>;
-inline constexpr auto &cublasHgemmStridedBatched = emulator::blas::gemm_batched<__half>;
 inline constexpr auto &cublasSgemv = emulator::blas::gemv<float>;
 inline cublasStatus_t cublasGemmEx(EMULATOR_GEMM, const void *alpha, const void *a,
                                    cudaDataType_t a_type, int lda, const void *b,
                                    cudaDataType_t b_type, int ldb, const void *beta, void *c,
                                    cudaDataType_t c_type, int ldc, int compute, int = 0) {
-    return emulator::blas::Gemm{handle, op_a, op_b, m, n, k}(
-        alpha, {a, a_type, lda}, {b, b_type, ldb}, beta, {c, c_type, ldc}, 1, compute);
+    return emulator::blas::product(handle, op_a, op_b, m, n, k, alpha, {a, a_type, lda},
+                                   {b, b_type, ldb}, beta, {c, c_type, ldc}, 1, compute);
 }
 inline cublasStatus_t cublasGemmStridedBatchedEx(EMULATOR_GEMM, const void *alpha, const void *a,
                                                  cudaDataType_t a_type, int lda, long long a_by,
@@ -139,7 +120,7 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(EMULATOR_GEMM, const void *alph
                                                  long long b_by, const void *beta, void *c,
                                                  cudaDataType_t c_type, int ldc, long long c_by,
                                                  int batch, int compute, int = 0) {
-    return emulator::blas::Gemm{handle, op_a, op_b, m, n, k}(
-        alpha, {a, a_type, lda, a_by}, {b, b_type, ldb, b_by}, beta, {c, c_type, ldc, c_by}, batch,
-        compute);
+    return emulator::blas::product(handle, op_a, op_b, m, n, k, alpha, {a, a_type, lda, a_by},
+                                   {b, b_type, ldb, b_by}, beta, {c, c_type, ldc, c_by}, batch,
+                                   compute);
 }

@@ -14,8 +14,10 @@ extern "C" {
 #define EMULATOR_DEFAULT(value)
 #endif
 
-/* What the CUDA Toolkit's own headers say they belong to. */
+/* What the CUDA Toolkit's own headers say they belong to, and that they have been included. */
 #define CUDART_VERSION 12080
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
 
 typedef enum cudaError {
     cudaSuccess = 0,
@@ -52,6 +54,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxRegistersPerBlock = 12,
     cudaDevAttrClockRate = 13,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrIntegrated = 18,
     cudaDevAttrComputeMode = 20,
     cudaDevAttrMemoryClockRate = 36,
     cudaDevAttrGlobalMemoryBusWidth = 37,
