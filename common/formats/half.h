@@ -99,6 +99,20 @@ struct alignas(4) NarrowPair {
 #define EMULATOR_NARROW_OPERATION(T, op)                                                           \
     inline T operator op(T a, T b) { return T(float(a) op float(b)); }                             \
     inline T &operator op##=(T &a, T b) { return a = a op b; }
+// Conversions, by the names of the type and of its pairs, half and half2: to it, rounded, and back,
+// exact; its bits; pairs.
+#define EMULATOR_NARROW_CONVERSIONS(T, T2, name, name2)                                            \
+    inline T __float2##name(float value) { return value; }                                         \
+    inline T __float2##name##_rn(float value) { return value; }                                    \
+    inline float __##name##2float(T value) { return value; }                                       \
+    inline T __ushort_as_##name(unsigned short bits) { return std::bit_cast<T>(bits); }            \
+    inline unsigned short __##name##_as_ushort(T value) { return value.bits; }                     \
+    inline T2 __halves2##name2(T x, T y) { return {x, y}; }                                        \
+    inline T2 __##name##2##name2(T value) { return {value, value}; }                               \
+    inline T2 __floats2##name2##_rn(float x, float y) { return {x, y}; }                           \
+    inline T2 __float2##name2##_rn(float value) { return {value, value}; }                         \
+    inline T2 __float22##name2##_rn(float2 value) { return {value.x, value.y}; }                   \
+    inline float2 __##name2##2float2(T2 value) { return {value.x, value.y}; }
 // The functions of a 16-bit type and its pairs. Sums and products round to fp32 first, which has
 // enough bits that this changes nothing; __hfma rounds once: wherever that matters, its fp64 sum is
 // exact.

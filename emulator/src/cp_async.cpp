@@ -95,21 +95,4 @@ void cp_async_wait(int pending, Site where) {
                          "copies have not landed");
 }
 
-void memcpy_async(void *to, const void *from, std::size_t bytes, MbarrierRef barrier, Site where) {
-    const std::uint32_t offset = shared_offset(to, where);
-    current->cta->shared.generic(offset, bytes); // fails if it is not inside
-    check_global(from, bytes, "memcpy_async", where);
-    mbarrier_copy_to_arrive(barrier, false, where);
-    submit({.kind = OperationKind::COPY,
-            .site = where,
-            .name = "memcpy_async",
-            .complete =
-                [=](const Operation &copy) {
-                    land(copy, from, bytes);
-                    mbarrier_copy_arrives(barrier, true, where);
-                },
-            .tile = offset,
-            .bytes = std::uint32_t(bytes)});
-}
-
 } // namespace emulator

@@ -161,7 +161,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .concurrentKernels = 1,
                    .cooperativeLaunch = 1,
                    .clusterLaunch = card.has_clusters(),
-                   .computeMode = cudaComputeModeDefault};
+                   .computeMode = cudaComputeModeDefault,
+                   .asyncEngineCount = 1,
+                   .managedMemory = 1,
+                   .canMapHostMemory = 1};
     return cudaSuccess;
 }
 

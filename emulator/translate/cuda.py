@@ -253,14 +253,15 @@ def rewrite_shared(source: Source) -> None:
             new += f"auto &{variables}_ = emulator::static_shared<{variables}>();"
             new += "".join(f" auto &{one.text} = {variables}_.{one.text};" for one in names)
         else:
-            what = f"__shared__ {name} outside of a function"
-            source.problems.append((source.name, token.line, what))
-            continue
+            for one in names:
+                place = f"emulator::static_shared<{variables}>().{one.text}"
+                new += f"static inline auto &{one.text}() {{ return {place}; }}"
+                call_uses(source, one)
         source.replace(statement[0], statement[-1], new)
 
 
 def call_uses(source: Source, name: Token) -> None:
-    """Outside of functions a dynamic array's name becomes a function's, and each use a call."""
+    """Outside of functions a variable's name becomes a function's, and each use a call."""
     for before, token in zip(source.tokens, source.tokens[1:]):
         is_use = token.begin > name.begin and before.text not in (".", "->", "::")
         if is_use and token.text == name.text:

@@ -21,8 +21,4 @@ void cp_async_wait(int pending, Site where);
 // `counted`: the barrier's count has this arrival (.noinc); else the phase gets one more.
 void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where);
 
-// cuda::memcpy_async: starts a copy to the own CTA's shared memory. The barrier's phase waits for
-// it as for one more arrival.
-void memcpy_async(void *to, const void *from, std::size_t bytes, MbarrierRef barrier, Site where);
-
 } // namespace emulator

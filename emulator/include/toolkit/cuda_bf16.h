@@ -14,18 +14,6 @@ struct __nv_bfloat162 : emulator::NarrowPair<__nv_bfloat16> {
 };
 using nv_bfloat16 = __nv_bfloat16;
 using nv_bfloat162 = __nv_bfloat162;
-// + - * / and their assignments; __hadd, __hfma2, __hmax and the like.
+// + - * / and their assignments; __hadd, __hfma2, __hmax; __float2bfloat16, __bfloat1622float2.
 EMULATOR_NARROW_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
-
-// To bf16, rounded to nearest even, and back, exact.
-inline __nv_bfloat16 __float2bfloat16(float value) { return value; }
-inline __nv_bfloat16 __float2bfloat16_rn(float value) { return value; }
-inline float __bfloat162float(__nv_bfloat16 value) { return value; }
-
-// Pairs.
-inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
-inline __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 value) { return {value, value}; }
-inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return {x, y}; }
-inline __nv_bfloat162 __float2bfloat162_rn(float value) { return {value, value}; }
-inline __nv_bfloat162 __float22bfloat162_rn(float2 value) { return {value.x, value.y}; }
-inline float2 __bfloat1622float2(__nv_bfloat162 value) { return {value.x, value.y}; }
+EMULATOR_NARROW_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)

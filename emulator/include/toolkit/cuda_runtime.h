@@ -61,6 +61,10 @@ inline int __syncthreads_and(int predicate, EMULATOR_SITE) {
     return __syncthreads_count(!predicate, where) == 0;
 }
 
+// griddepcontrol. (CUDA C++ Programming Guide: Programmatic Dependent Launch.)
+inline void cudaGridDependencySynchronize() { emulator::wait_for_launch_before(); }
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
+
 // Waits for the lanes of `mask`, and orders their accesses to memory.
 inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
     emulator::warp_sync(mask, where);
@@ -173,6 +177,7 @@ inline int __ffsll(long long bits) {
     return bits == 0 ? 0 : std::countr_zero((unsigned long long)(bits)) + 1;
 }
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned(uint64_t(a) * b >> 32); }
+inline int __mul24(int a, int b) { return a * b; }
 inline int __mulhi(int a, int b) { return int(int64_t(a) * b >> 32); }
 
 // Faster on a GPU and less exact; or with the rounding in their names.
@@ -287,26 +292,31 @@ struct KernelCall {
 } // namespace emulator
 
 // The C functions, for typed pointers; host memory, and memory that both see.
-inline cudaError_t cudaMalloc(emulator::PointerTo memory, size_t bytes) {
-    return cudaMalloc(memory.address, bytes);
-}
-inline cudaError_t cudaMallocAsync(emulator::PointerTo memory, size_t bytes, cudaStream_t) {
-    return cudaMalloc(memory.address, bytes);
-}
-inline cudaError_t cudaMallocHost(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
-    return cudaMallocHost(memory.address, bytes);
-}
-inline cudaError_t cudaHostAlloc(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
-    return cudaMallocHost(memory.address, bytes);
-}
-inline cudaError_t cudaMallocManaged(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
-    return cudaMallocManaged(memory.address, bytes);
-}
+#define EMULATOR_ALLOCATE(name, same, ...)                                                         \
+    inline cudaError_t name(emulator::PointerTo memory, size_t bytes __VA_OPT__(, ) __VA_ARGS__) { \
+        return same(memory.address, bytes);                                                        \
+    }
+EMULATOR_ALLOCATE(cudaMalloc, cudaMalloc)
+EMULATOR_ALLOCATE(cudaMallocAsync, cudaMalloc, cudaStream_t)
+EMULATOR_ALLOCATE(cudaMallocHost, cudaMallocHost, unsigned = 0)
+EMULATOR_ALLOCATE(cudaHostAlloc, cudaMallocHost, unsigned = 0)
+EMULATOR_ALLOCATE(cudaMallocManaged, cudaMallocManaged, unsigned = 0)
+#undef EMULATOR_ALLOCATE
 template <typename... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
                                  int value) {
     return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
 }
+// What is no copy here, and other forms of functions above.
+inline cudaError_t cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = nullptr) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaHostGetDevicePointer(emulator::PointerTo to, void *memory, unsigned) {
+    return *to.address = memory, cudaSuccess;
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
+inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
 // Rows of `width` bytes, each at a multiple of 512.
 inline cudaError_t cudaMallocPitch(emulator::PointerTo memory, size_t *pitch, size_t width,
                                    size_t height) {
@@ -339,13 +349,13 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t
 }
 
 // How many CTAs of the kernel fit on a multiprocessor by their threads and shared memory.
-template <typename... Parameters>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(Parameters...),
-                                                          int threads, size_t shared) {
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, int threads,
+                                                          size_t shared) {
     return emulator::blocks_per_multiprocessor(blocks, threads, shared);
 }
-template <typename... Parameters>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, void (*kernel)(Parameters...),
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, Kernel kernel,
                                                size_t shared = 0, int limit = 0) {
     *block = limit > 0 ? limit : 1024;
     const cudaError_t error = emulator::blocks_per_multiprocessor(grid, *block, shared);

@@ -91,7 +91,8 @@ typedef struct cudaDeviceProp {
     int maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
     int maxThreadsDim[3], maxGridSize[3];
     int clockRate, memoryClockRate, memoryBusWidth, l2CacheSize;
-    int concurrentKernels, cooperativeLaunch, clusterLaunch, computeMode;
+    int concurrentKernels, cooperativeLaunch, clusterLaunch, computeMode, asyncEngineCount;
+    int managedMemory, canMapHostMemory;
 } cudaDeviceProp;
 
 /* Of device 0. */
@@ -143,6 +144,8 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream);
 cudaError_t cudaMallocHost(void **memory, size_t bytes);
 cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned int flags EMULATOR_DEFAULT(0));
 cudaError_t cudaFreeHost(void *memory);
+enum { cudaHostAllocDefault, cudaHostAllocPortable, cudaHostAllocMapped };
+enum { cudaHostAllocWriteCombined = 4, cudaMemAttachGlobal = 1, cudaCpuDeviceId = -1 };
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t height, enum cudaMemcpyKind kind);

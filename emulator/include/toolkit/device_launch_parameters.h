@@ -1,0 +1,2 @@
+// It is all in the other one.
+#include <cuda_runtime.h>
