@@ -36,8 +36,7 @@ struct View {
 
     View(const Matrix &of, std::int64_t rows, std::int64_t columns, int index)
         : type(of.type), data((char *)of.data + index * of.stride * bytes()), rows(rows),
-          columns(columns), row_by(of.transposed ? of.leading : 1),
-          column_by(of.transposed ? 1 : of.leading) {}
+          columns(columns), row_by(of.op ? of.leading : 1), column_by(of.op ? 1 : of.leading) {}
 
     std::int64_t bytes() const {
         return with_number(type, [](auto number) { return int(sizeof number); });
@@ -99,22 +98,25 @@ void multiply_one(const View &a, const View &b, const View &c, double alpha, dou
 
 } // namespace
 
-cublasStatus_t multiply(cudaStream_t stream, std::int64_t m, std::int64_t n, std::int64_t k,
-                        const void *alpha, const Matrix &a, const Matrix &b, const void *beta,
-                        const Matrix &c, int batch, cudaDataType_t scalars) {
-    for (int index = 0; index < batch; ++index) {
-        const View left{a, m, k, index}, right{b, k, n, index}, to{c, m, n, index};
-        const View one{{alpha, scalars, 1}, 1, 1, 0}, other{{beta, scalars, 1}, 1, 1, 0};
-        if (!left.fits() || !right.fits() || !to.fits() || !one.fits())
+cublasStatus_t multiply(const Product &p) {
+    const auto scalars = p.compute < CUBLAS_COMPUTE_16F    ? cudaDataType_t(p.compute)
+                         : p.compute == CUBLAS_COMPUTE_16F ? CUDA_R_16F
+                         : p.compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F
+                         : p.compute == CUBLAS_COMPUTE_32I ? CUDA_R_32I
+                                                           : CUDA_R_32F;
+    const View alpha{{p.alpha, scalars, 1}, 1, 1, 0}, beta{{p.beta, scalars, 1}, 1, 1, 0};
+    for (int index = 0; index < p.batch; ++index) {
+        const View a{p.a, p.m, p.k, index}, b{p.b, p.k, p.n, index}, c{p.c, p.m, p.n, index};
+        if (!a.fits() || !b.fits() || !c.fits() || !alpha.fits())
             return failed(CUBLAS_STATUS_INVALID_VALUE,
-                          "a negative size, a leading dimension below the rows that are stored, "
-                          "or a type that the emulator lacks");
-        std::string why = left.access(stream, false) + right.access(stream, false);
-        if (other.load(0, 0) != 0) // else C may hold anything
-            why += to.access(stream, false);
-        if (why += to.access(stream, true); !why.empty())
+                          "a size, a leading dimension or a type is not possible here");
+        const cudaStream_t stream = p.handle->stream;
+        std::string why = a.access(stream, false) + b.access(stream, false);
+        if (beta.load(0, 0) != 0) // else C may hold anything
+            why += c.access(stream, false);
+        if (why += c.access(stream, true); !why.empty())
             return failed(CUBLAS_STATUS_EXECUTION_FAILED, "it " + why);
-        multiply_one(left, right, to, one.load(0, 0), other.load(0, 0));
+        multiply_one(a, b, c, alpha.load(0, 0), beta.load(0, 0));
     }
     return CUBLAS_STATUS_SUCCESS;
 }

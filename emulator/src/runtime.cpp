@@ -502,9 +502,8 @@ cudaError_t emulator::check_symbol(std::size_t offset, std::size_t bytes, std::s
                                                 bytes, offset, size));
 }
 
-static emulator::Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host,
-                              cudaMemcpyKind to_device) {
-    using emulator::Side;
+using emulator::Side;
+static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
     return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
            : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
                                                                    : Side::EITHER;
@@ -524,8 +523,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
                             cudaStream_t stream) {
     if (bytes == 0)
         return cudaSuccess;
-    const emulator::Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
-    const emulator::Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+    const Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
+    const Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
     const std::string why =
         emulator::access_on(stream, {{from, bytes, false, source}, {to, bytes, true, target}});
     if (const cudaError_t error = checked("cudaMemcpy", why))
@@ -591,5 +590,5 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigne
 }
 
 void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
-    emulator::access_on(stream, {{begin, bytes, true, emulator::Side::EITHER}});
+    emulator::access_on(stream, {{begin, bytes, true, Side::EITHER}});
 }

@@ -450,3 +450,4 @@ EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, const A &a, std::u
 }
 
 } // namespace emulator::ptx
+inline void __trap(EMULATOR_SITE) { emulator::ptx::trap(where); }

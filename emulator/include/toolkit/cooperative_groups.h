@@ -9,7 +9,7 @@ namespace cooperative_groups {
 // The threads of a CTA, or lanes of a warp.
 class thread_group {
 protected:
-    unsigned mask; // the lanes; 0: it is the CTA
+    unsigned mask; // the lanes, which are neighbours; 0: it is the CTA
 
     static unsigned block_rank() {
         return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -20,18 +20,13 @@ public:
     explicit thread_group(unsigned mask = 0) : mask(mask) {}
     // The lanes of the own one of its parts of `size` threads, a power of two.
     unsigned part(unsigned size) const {
-        if (mask == 0)
-            return (size == 32 ? ~0u : (1u << size) - 1) << lane() / size * size;
-        unsigned lanes = 0, rank = 0;
-        for (unsigned rest = mask; rest != 0; rest &= rest - 1, ++rank)
-            lanes |= rank / size == thread_rank() / size ? rest & -rest : 0;
-        return lanes;
+        return (size == 32 ? ~0u : (1u << size) - 1) << lane() / size * size;
     }
     void sync(EMULATOR_SITE) const {
         mask != 0 ? __syncwarp(mask, where) : emulator::syncthreads(where);
     }
     unsigned thread_rank() const {
-        return mask != 0 ? __popc(mask & ((1u << lane()) - 1)) : block_rank();
+        return mask != 0 ? lane() - std::countr_zero(mask) : block_rank();
     }
     unsigned num_threads() const {
         return mask != 0 ? __popc(mask) : blockDim.x * blockDim.y * blockDim.z;
@@ -41,8 +36,6 @@ public:
 
 class thread_block : public thread_group {
 public:
-    static unsigned thread_rank() { return block_rank(); }
-    static unsigned num_threads() { return thread_group().size(); }
     static dim3 group_index() { return blockIdx; }
     static dim3 thread_index() { return threadIdx; }
     static dim3 group_dim() { return blockDim; }
@@ -62,9 +55,9 @@ public:
     static unsigned block_rank() { return unsigned(emulator::cluster_cta_rank()); }
     static unsigned num_blocks() { return unsigned(emulator::cluster_ctas()); }
     static dim3 block_index() { return dim3(block_rank()); }
-    static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+    static unsigned num_threads() { return num_blocks() * thread_block().num_threads(); }
     static unsigned thread_rank() {
-        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+        return block_rank() * thread_block().num_threads() + thread_block().thread_rank();
     }
     // Where CTA `rank` has what this one has there.
     template <typename T>
@@ -83,50 +76,35 @@ public:
     static unsigned block_rank() {
         return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     }
-    static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+    static unsigned num_threads() { return num_blocks() * thread_block().num_threads(); }
     static unsigned size() { return num_threads(); }
     static unsigned thread_rank() {
-        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+        return block_rank() * thread_block().num_threads() + thread_block().thread_rank();
     }
 };
 inline grid_group this_grid() { return {}; }
 
 // Lanes of a warp. Their functions are those of the warp, with ranks in place of lanes.
 class coalesced_group : public thread_group {
-    int lane_of(unsigned rank) const {
-        unsigned rest = mask;
-        for (; rank > 0; --rank)
-            rest &= rest - 1;
-        return __ffs(int(rest)) - 1;
-    }
+    int first() const { return std::countr_zero(mask); }
 
 public:
     using thread_group::thread_group;
 
-    template <typename T>
-    T shfl(T value, unsigned rank, EMULATOR_SITE) const {
-        return __shfl_sync(mask, value, lane_of(rank % size()), 32, where);
+    // The own value if there is no such rank.
+#define EMULATOR_SHUFFLE(name, source)                                                             \
+    template <typename T>                                                                          \
+    T name(T value, unsigned by, EMULATOR_SITE) const {                                            \
+        const unsigned own = thread_rank(), rank = source;                                         \
+        return __shfl_sync(mask, value, first() + int(rank < size() ? rank : own), 32, where);     \
     }
-    // Here and below the own value if there is no such rank.
-    template <typename T>
-    T shfl_up(T value, unsigned delta, EMULATOR_SITE) const {
-        const unsigned rank = thread_rank();
-        return shfl(value, rank >= delta ? rank - delta : rank, where);
-    }
-    template <typename T>
-    T shfl_down(T value, unsigned delta, EMULATOR_SITE) const {
-        const unsigned rank = thread_rank();
-        return shfl(value, rank + delta < size() ? rank + delta : rank, where);
-    }
-    template <typename T>
-    T shfl_xor(T value, unsigned bits, EMULATOR_SITE) const {
-        return shfl(value, thread_rank() ^ bits, where);
-    }
+    EMULATOR_SHUFFLE(shfl, by % size())
+    EMULATOR_SHUFFLE(shfl_up, own - by)
+    EMULATOR_SHUFFLE(shfl_down, own + by)
+    EMULATOR_SHUFFLE(shfl_xor, own ^ by)
+#undef EMULATOR_SHUFFLE
     unsigned ballot(int predicate, EMULATOR_SITE) const {
-        unsigned ranks = 0;
-        for (unsigned lanes = __ballot_sync(mask, predicate, where); lanes != 0; lanes &= lanes - 1)
-            ranks |= 1u << __popc(mask & ((lanes & -lanes) - 1));
-        return ranks;
+        return __ballot_sync(mask, predicate, where) >> first();
     }
     int any(int predicate, EMULATOR_SITE) const { return __any_sync(mask, predicate, where); }
     int all(int predicate, EMULATOR_SITE) const { return __all_sync(mask, predicate, where); }
@@ -145,9 +123,8 @@ public:
     thread_block_tile(const thread_block_tile<SIZE, Other> &) : thread_block_tile() {}
     static constexpr unsigned num_threads() { return SIZE; }
     static constexpr unsigned size() { return SIZE; }
-    static unsigned thread_rank() { return lane() % SIZE; }
     static unsigned meta_group_rank() { return block_rank() / SIZE; }
-    static unsigned meta_group_size() { return (thread_block::num_threads() + SIZE - 1) / SIZE; }
+    static unsigned meta_group_size() { return (thread_block().num_threads() + SIZE - 1) / SIZE; }
 };
 // The calling thread's part of a group.
 template <unsigned SIZE, typename Parent>
@@ -158,20 +135,20 @@ inline coalesced_group tiled_partition(const thread_group &group, unsigned size)
     return coalesced_group(group.part(size));
 }
 
-// What combines values of a group's threads: all of them, or those up to the own one, or before it.
+// What combines values of a group's threads: those up to the own one, or all.
 #define EMULATOR_OPERATION(name, expression)                                                       \
-    template <typename T>                                                                          \
+    template <typename = void>                                                                     \
     struct name {                                                                                  \
-        T operator()(T a, T b) const { return expression; }                                        \
+        template <typename T>                                                                      \
+        T operator()(T a, T b) const {                                                             \
+            return expression;                                                                     \
+        }                                                                                          \
     };
 EMULATOR_OPERATION(plus, a + b)
 EMULATOR_OPERATION(less, b < a ? b : a)
 EMULATOR_OPERATION(greater, a < b ? b : a)
-EMULATOR_OPERATION(bit_and, a &b)
-EMULATOR_OPERATION(bit_or, a | b)
-EMULATOR_OPERATION(bit_xor, a ^ b)
 #undef EMULATOR_OPERATION
-template <typename Group, typename T, typename Operation = plus<T>>
+template <typename Group, typename T, typename Operation = plus<>>
 T inclusive_scan(const Group &group, T value, const Operation &operation = {}, EMULATOR_SITE) {
     for (unsigned delta = 1; delta < group.size(); delta *= 2) {
         const T before = group.shfl_up(value, delta, where);
@@ -179,12 +156,7 @@ T inclusive_scan(const Group &group, T value, const Operation &operation = {}, E
     }
     return value;
 }
-template <typename Group, typename T, typename Operation = plus<T>>
-T exclusive_scan(const Group &group, T value, const Operation &operation = {}, EMULATOR_SITE) {
-    const T before = group.shfl_up(inclusive_scan(group, value, operation, where), 1, where);
-    return group.thread_rank() > 0 ? before : T{};
-}
-template <typename Group, typename T, typename Operation>
+template <typename Group, typename T, std::invocable<T, T> Operation>
 T reduce(const Group &group, T value, const Operation &operation, EMULATOR_SITE) {
     return group.shfl(inclusive_scan(group, value, operation, where), group.size() - 1, where);
 }

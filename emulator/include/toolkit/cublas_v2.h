@@ -16,7 +16,6 @@ enum cublasStatus_t { EMULATOR_STATUSES(EMULATOR_STATUS) };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
 enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
-inline constexpr auto CUBLAS_GEMM_DFALT = CUBLAS_GEMM_DEFAULT;
 // clang-format off
 enum cudaDataType_t {
     CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_32I = 10, CUDA_R_16BF = 14
@@ -53,15 +52,22 @@ namespace emulator::blas {
 struct Matrix {
     const void *data;
     cudaDataType_t type;
-    std::int64_t leading, stride = 0;
-    bool transposed = false;
+    std::int64_t leading;
+    cublasOperation_t op = CUBLAS_OP_N;
+    std::int64_t stride = 0;
 };
 
-// C = alpha op(A) op(B) + beta C, of m x n, for each of a batch; alpha and beta are `scalars`. Says
-// why it fails: INVALID_VALUE for sizes, EXECUTION_FAILED for memory that is not the device's.
-cublasStatus_t multiply(cudaStream_t stream, std::int64_t m, std::int64_t n, std::int64_t k,
-                        const void *alpha, const Matrix &a, const Matrix &b, const void *beta,
-                        const Matrix &c, int batch, cudaDataType_t scalars);
+// C = alpha op(A) op(B) + beta C, of m x n, for each of a batch. Alpha and beta have the type of
+// the computation, for which cuBLAS 10 had types of data.
+struct Product {
+    cublasHandle_t handle;
+    std::int64_t m, n, k;
+    const void *alpha, *beta;
+    Matrix a, b, c;
+    int compute, batch = 1;
+};
+// Says why it fails: INVALID_VALUE for sizes, EXECUTION_FAILED for memory that is not the device's.
+cublasStatus_t multiply(const Product &product);
 
 template <typename T>
 constexpr cudaDataType_t TYPE = std::is_same_v<T, float>    ? CUDA_R_32F
@@ -71,33 +77,19 @@ constexpr cudaDataType_t TYPE = std::is_same_v<T, float>    ? CUDA_R_32F
 #define EMULATOR_GEMM                                                                              \
     cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k
 
-// A product by the type of its computation, for which cuBLAS 10 had types of data.
-inline cublasStatus_t product(EMULATOR_GEMM, const void *alpha, Matrix a, Matrix b,
-                              const void *beta, const Matrix &c, int batch, int compute) {
-    const auto scalars = compute < CUBLAS_COMPUTE_16F    ? cudaDataType_t(compute)
-                         : compute == CUBLAS_COMPUTE_16F ? CUDA_R_16F
-                         : compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F
-                         : compute == CUBLAS_COMPUTE_32I ? CUDA_R_32I
-                                                         : CUDA_R_32F;
-    a.transposed = op_a != CUBLAS_OP_N, b.transposed = op_b != CUBLAS_OP_N;
-    return multiply(handle->stream, m, n, k, alpha, a, b, beta, c, batch, scalars);
-}
-
 template <typename T>
 inline constexpr auto gemm = [](EMULATOR_GEMM, const T *alpha, const T *a, int lda, const T *b,
                                 int ldb, const T *beta, T *c, int ldc) {
-    return product(handle, op_a, op_b, m, n, k, alpha, {a, TYPE<T>, lda}, {b, TYPE<T>, ldb}, beta,
-                   {c, TYPE<T>, ldc}, 1, TYPE<T>);
+    const Matrix left{a, TYPE<T>, lda, op_a}, right{b, TYPE<T>, ldb, op_b}, to{c, TYPE<T>, ldc};
+    return multiply({handle, m, n, k, alpha, beta, left, right, to, TYPE<T>});
 };
 template <typename T>
 inline constexpr auto gemv = [](cublasHandle_t handle, cublasOperation_t op, int m, int n,
                                 const T *alpha, const T *a, int lda, const T *x, int x_by,
                                 const T *beta, T *y, int y_by) {
-    const bool is_turned = op != CUBLAS_OP_N;
-    const Matrix to{y, TYPE<T>, y_by, 0, true};
-    return multiply(handle->stream, is_turned ? n : m, 1, is_turned ? m : n, alpha,
-                    {a, TYPE<T>, lda, 0, is_turned}, {x, TYPE<T>, x_by, 0, true}, beta, to, 1,
-                    TYPE<T>);
+    const Matrix left{a, TYPE<T>, lda, op}, right{x, TYPE<T>, x_by, CUBLAS_OP_T};
+    const Matrix to{y, TYPE<T>, y_by, CUBLAS_OP_T};
+    return multiply({handle, op ? n : m, 1, op ? m : n, alpha, beta, left, right, to, TYPE<T>});
 };
 
 } // namespace emulator::blas
@@ -107,20 +99,22 @@ inline constexpr auto &cublasSgemm = emulator::blas::gemm<float>;
 inline constexpr auto &cublasDgemm = emulator::blas::gemm<double>;
 inline constexpr auto &cublasHgemm = emulator::blas::gemm<__half>;
 inline constexpr auto &cublasSgemv = emulator::blas::gemv<float>;
-inline cublasStatus_t cublasGemmEx(EMULATOR_GEMM, const void *alpha, const void *a,
-                                   cudaDataType_t a_type, int lda, const void *b,
-                                   cudaDataType_t b_type, int ldb, const void *beta, void *c,
-                                   cudaDataType_t c_type, int ldc, int compute, int = 0) {
-    return emulator::blas::product(handle, op_a, op_b, m, n, k, alpha, {a, a_type, lda},
-                                   {b, b_type, ldb}, beta, {c, c_type, ldc}, 1, compute);
-}
 inline cublasStatus_t cublasGemmStridedBatchedEx(EMULATOR_GEMM, const void *alpha, const void *a,
                                                  cudaDataType_t a_type, int lda, long long a_by,
                                                  const void *b, cudaDataType_t b_type, int ldb,
                                                  long long b_by, const void *beta, void *c,
                                                  cudaDataType_t c_type, int ldc, long long c_by,
                                                  int batch, int compute, int = 0) {
-    return emulator::blas::product(handle, op_a, op_b, m, n, k, alpha, {a, a_type, lda, a_by},
-                                   {b, b_type, ldb, b_by}, beta, {c, c_type, ldc, c_by}, batch,
-                                   compute);
+    const emulator::blas::Matrix left{a, a_type, lda, op_a, a_by},
+        right{b, b_type, ldb, op_b, b_by};
+    const emulator::blas::Matrix to{c, c_type, ldc, CUBLAS_OP_N, c_by};
+    return emulator::blas::multiply(
+        {handle, m, n, k, alpha, beta, left, right, to, compute, batch});
+}
+inline cublasStatus_t cublasGemmEx(EMULATOR_GEMM, const void *alpha, const void *a,
+                                   cudaDataType_t a_type, int lda, const void *b,
+                                   cudaDataType_t b_type, int ldb, const void *beta, void *c,
+                                   cudaDataType_t c_type, int ldc, int compute, int = 0) {
+    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, 0, b,
+                                      b_type, ldb, 0, beta, c, c_type, ldc, 0, 1, compute);
 }

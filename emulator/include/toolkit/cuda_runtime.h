@@ -164,6 +164,7 @@ inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(va
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline int __float_as_int(float value) { return std::bit_cast<int>(value); }
 inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
+inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
 
 // Bits of a number: how many are set, leading zeros, and the place of the lowest, from 1 on.
 inline int __popc(unsigned bits) { return std::popcount(bits); }
@@ -357,7 +358,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, i
 template <typename Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, Kernel kernel,
                                                size_t shared = 0, int limit = 0) {
-    *block = limit > 0 ? limit : 1024;
+    *block = limit > 0 && limit < 1024 ? limit : 1024;
     const cudaError_t error = emulator::blocks_per_multiprocessor(grid, *block, shared);
     *grid *= emulator::MULTIPROCESSORS;
     return error;

@@ -7,7 +7,6 @@
 #include "common.h"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
-#include <cublas_v2.h>
 #include <cuda/atomic>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -116,6 +115,5 @@ int main(int, char **argv) {
     cudaOccupancyMaxPotentialBlockSize(&blocks, &size, reductions, 0, 0);
     cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0);
     cudaMallocPitch(&f, &pitch, 100, 10);
-    CHECK(blocks == 8 && size == 1024 && mode != cudaComputeModeProhibited && pitch == 512);
-    RETURN(cublasGetStatusName(CUBLAS_STATUS_SUCCESS)[0] == 'C');
+    RETURN(blocks == 8 && size == 1024 && mode != cudaComputeModeProhibited && pitch == 512);
 }

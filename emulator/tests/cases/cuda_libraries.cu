@@ -1,55 +1,68 @@
-// RIGHT: cuBLAS as the product that a program checks itself against; WRONG: nothing orders it (cuBLAS,
-// Using the cuBLAS API: Streams).
-// expect right: silent
-// expect other_stream: hazard, says an earlier launch or copy(?s:.*)// READ
-// expect short_leading: wrong, says cuBLAS fails with CUBLAS_STATUS_INVALID_VALUE
-// expect past_end: wrong, says cuBLAS fails with CUBLAS_STATUS_EXECUTION_FAILED: it reads
+// cuBLAS is ordered as a launch on its stream (cuBLAS, Streams); cuda::pipeline, memcpy_async (Guide,
+// Asynchronous Data Copies); CUB's storage is used again after a barrier (CUB).
+// expect blas, thread 64, block 64, roles 64, group 64, cub 64: silent
+// expect blas_leading, blas_past_end: wrong, says cuBLAS fails .*(INVALID_VALUE|FAILED: it reads 16)
+// expect blas_other_stream, thread_no_wait 64, group_no_wait 64: hazard, says // READ
+// expect block_no_wait 64, block_no_release 64: hazard, says // READ
+// expect cub_no_barrier 64: race, says // CUB
 #include "common.h"
+#include <cooperative_groups/memcpy_async.h>
+#include <cub/cub.cuh>
 #include <cublas_v2.h>
-#include <cuda_bf16.h>
-#define CHECKED(call) CHECK((call) == CUBLAS_STATUS_SUCCESS)
-constexpr int M = 5, N = 3, K = 4, LDA = 7;
-__global__ void triple(float *c) { c[threadIdx.x] *= 3; } // READ
-template <typename T> std::vector<T> numbers(int count) {
-    std::vector<T> made;
-    for (int i = 0; i < count; ++i) made.push_back(T(float(i % 7 - 3)));
-    return made;
+namespace cg = cooperative_groups;
+constexpr int STAGES = 2, ROUNDS = 4, SIZE = 64;
+__shared__ int tile[STAGES][SIZE]; // outside of a function
+__device__ int result(int round) { return tile[round % STAGES][SIZE - 1 - threadIdx.x]; } // READ
+__device__ void use(auto &pipe, bool makes, bool takes, int *in, int *out, How how) {
+    for (int round = 0, at = threadIdx.x * 2; round < ROUNDS; ++round) {
+        if (makes) pipe.producer_acquire();
+        if (at < SIZE) cuda::memcpy_async(&tile[round % STAGES][at], &in[at], 8, pipe);
+        if (makes) pipe.producer_commit();
+        if (takes && !(how == "thread_no_wait" || how == "block_no_wait")) pipe.consumer_wait();
+        if (how == "thread" || how == "thread_no_wait") __syncthreads();
+        if (takes) out[SIZE - 1 - threadIdx.x] = result(round);
+        if (takes && !(how == "block_no_release")) pipe.consumer_release();
+        if (how == "thread") __syncthreads();
+    }
 }
-template <typename T> T *up(const std::vector<T> &from) {
-    T *to = dev(from.size(), T());
-    cudaMemcpy(to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice);
-    return to;
+__global__ void copies(int *in, int *out, How how) {
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, STAGES> state;
+    const bool all = !(how == "roles"), makes = all || threadIdx.x < 32, takes = all || !makes;
+    if (auto own = cuda::make_pipeline(); how == "thread" || how == "thread_no_wait")
+        return use(own, true, true, in, out, how);
+    const auto group = cg::this_thread_block();
+    if (how == "group" || how == "group_no_wait") {
+        cg::memcpy_async(group, tile[0], in, sizeof tile[0]);
+        if (how == "group") cg::wait(group);
+        return void(out[threadIdx.x] = result(0));
+    }
+    auto pipe = all ? cuda::make_pipeline(group, &state)
+                    : cuda::make_pipeline(group, &state, cuda::pipeline_role(!makes));
+    use(pipe, makes, takes, in, out, how);
 }
-// 2 A^T B + c, of the numbers above.
-float wanted(int row, int column, float c) {
-    const auto a = numbers<float>(LDA * M), b = numbers<float>(K * N);
-    for (int k = 0; k < K; ++k) c += 2 * a[k + row * LDA] * b[k + column * K];
-    return c;
+__global__ void storage(int *, int *out, How how) {
+    __shared__ cub::BlockReduce<int, SIZE>::TempStorage storage;
+    int before, sum = cub::BlockReduce<int, SIZE>(storage).Sum(threadIdx.x); // CUB
+    if (!(how == "cub_no_barrier")) __syncthreads();
+    cub::BlockScan<int, SIZE>(storage).ExclusiveSum(1, before);
+    out[threadIdx.x] = seven_if(before == threadIdx.x && sum == 63 * 32);
 }
-int main(int, char **argv) {
-    const How lacks = how_of(argv);
-    cublasHandle_t blas;
+__global__ void add_one(float *c) { c[threadIdx.x] += 1; } // READ
+int products(How how) {
+    const float two = 2, one = 1;
+    cublasContext *blas;
     cudaStream_t stream;
     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    CHECKED(cublasCreate(&blas));
-    CHECKED(cublasSetStream(blas, stream));
-    const float two = 2, one = 1, zero = 0;
-    float *a = up(numbers<float>(LDA * M)), *b = up(numbers<float>(K * N)), *c = dev(M * N, 1.f);
-    CHECKED(cublasSgemm(blas, CUBLAS_OP_T, CUBLAS_OP_N, M, N, K, &two, a,
-                        lacks == "short_leading" ? 3 : lacks == "past_end" ? 9 : LDA, b, K, &one,
-                        c, M));
-    triple<<<1, M * N, 0, lacks == "other_stream" ? nullptr : stream>>>(c);
-    CHECK(all(host(c, M * N), [](int i, float v) { return v == 3 * wanted(i % M, i / M, 1); }));
-    auto *bf_a = up(numbers<__nv_bfloat16>(LDA * M)), *bf_b = up(numbers<__nv_bfloat16>(K * N));
-    float *both = dev(2 * M * N, NAN); // beta is 0
-    CHECKED(cublasGemmStridedBatchedEx(blas, CUBLAS_OP_T, CUBLAS_OP_N, M, N, K, &two, bf_a,
-                                       CUDA_R_16BF, LDA, 0, bf_b, CUDA_R_16BF, K, 0, &zero, both,
-                                       CUDA_R_32F, M, M * N, 2, CUBLAS_COMPUTE_32F,
-                                       CUBLAS_GEMM_DEFAULT));
-    CHECK(all(host(both, 2 * M * N),
-              [](int i, float v) { return v == wanted(i % M, i / M % N, 0); }));
-    float *y = dev(M, 0.f);
-    CHECKED(cublasSgemv(blas, CUBLAS_OP_T, K, M, &two, a, LDA, b, 1, &zero, y, 1));
-    CHECK(all(host(y, M), [](int i, float v) { return v == wanted(i, 0, 0); }));
-    RETURN(cublasDestroy(blas) == 0 && cublasGetStatusName(CUBLAS_STATUS_SUCCESS)[0] == 'C');
+    CHECK(!cublasCreate(&blas) && !cublasSetStream(blas, stream));
+    float *a = dev(7 * 5, 3.f), *b = dev(4 * 3, 2.f), *c = dev(5 * 3, 1.f); // of (4 x 5)^T and 4 x 3
+    const int lda = how == "blas_leading" ? 3 : how == "blas_past_end" ? 9 : 7;
+    CHECK(!cublasSgemm(blas, CUBLAS_OP_T, CUBLAS_OP_N, 5, 3, 4, &two, a, lda, b, 4, &one, c, 5));
+    add_one<<<1, 15, 0, how == "blas_other_stream" ? nullptr : stream>>>(c);
+    CHECK(!cublasSgemv(blas, CUBLAS_OP_T, 4, 5, &two, a, 7, b, 1, &one, c + 10, 1));
+    const bool right = all(host(c, 15), [](int i, float v) { return v == (i < 10 ? 50 : 98); });
+    RETURN(right && !cublasDestroy(blas));
+}
+int main(int, char **argv) {
+    if (argv[1][1] == 'l' && argv[1][2] == 'a') return products(how_of(argv));
+    return run(argv, {{"cub", storage}, {"", copies}});
 }

@@ -1,4 +1,2 @@
-// reduce() of a tile is in the first header.
-#pragma once
-
+// It is all in the other one.
 #include <cooperative_groups.h>

@@ -1,2 +1,0 @@
-// It is all in the other one.
-#include <cuda/pipeline>
