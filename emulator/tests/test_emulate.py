@@ -334,7 +334,7 @@ def test_lines_stay_where_they_are():
     text = "__global__ void f() {\n__shared__ int\n a,\n // of two\n b;\ng<1\n><<<1,\n2>>>();\n}\n"
     assert cuda.translate({"a.cu": text})["a.cu"].count("\n") == text.count("\n")
     with pytest.raises(ptx.Unknown, match="^a.cu:2: "):
-        cuda.translate({"a.cu": "\n__shared__ int a;"})
+        cuda.translate({"a.cu": "\n__shared__ ;"})
 
 
 # ---------------------------------------------------------------- the command line
@@ -357,7 +357,7 @@ int main(int argc, char **argv) {
 """,
     "race.cu": "__global__ void kernel() {\n    __shared__ int x;\n    x += 1;\n}\n"
     "int main() { kernel<<<1, 64>>>(); }\n",
-    "header.cu": "#include <cub/cub.cuh>\n#ifdef CUB\ncub::Sum sum;\n#endif\nint main() {}\n",
+    "header.cu": "#include <thrust/fill.h>\n#ifdef FILL\nthrust::less<int> less;\n#endif\nint main() {}\n",
     "slow.cu": """#define BY(name) <name.h>
 #include BY(folder/widths)
 const int N = 1024 * 65536;
@@ -400,7 +400,7 @@ RUNS = [
     ("an unknown instruction", "--policies eager,lazy instruction.cu", 2,
      "instruction.cu:2: .*tcgen05", "does not know this$"),
     ("a header is missing", "-D WIDTH=16 one.cu", 2, "widths.h", "nothing was run$"),
-    ("an unknown header", "-D CUB header.cu", 2, r"^header.cu:3: .* no header cub/cub.cuh; "),
+    ("an unknown header", "-D FILL header.cu", 2, r"^header.cu:3: .* no header thrust/fill.h; "),
     ("an unknown header that is not used", "--policies eager header.cu", 0, "^eager: ok"),
     ("a launch of minutes", "-I . --policies eager --seconds 4 -D WIDTH=16 slow.cu", 1,
      r"^this launch of \d+ CTAs of 1 threads will take about .* N = \d+ \(slow.cu:3\)$",
@@ -441,7 +441,7 @@ FINDS = [
      ["uninitialised warning race.cu 3 3", "race error race.cu 3 3 3"], "eager"),
     (f"--policies eager {ONE} fail", 1, ["status error one.cu 1"], "eager"),
     ("instruction.cu", 2, ["unknown error instruction.cu 2 2"], "eager"),
-    ("-D CUB header.cu", 2, ["build error header.cu 1"], "build"),
+    ("-D FILL header.cu", 2, ["build error header.cu 1"], "build"),
     ("-D WIDTH=16 one.cu", 2, ["build error one.cu 1"], "build"),
 ]  # fmt: skip
 
