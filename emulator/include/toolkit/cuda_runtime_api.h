@@ -25,6 +25,7 @@ typedef enum cudaError {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidDevice = 101,
+    cudaErrorNotReady = 600,
     cudaErrorNotSupported = 801,
     cudaErrorInvalidClusterSize = 912
 } cudaError_t;
