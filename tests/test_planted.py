@@ -7,11 +7,13 @@ where readers have to find it.
 
 from __future__ import annotations
 
+import re
+import subprocess
 from dataclasses import replace
 
 import pytest
 
-from tools import BUILD, FULL
+from tools import BUILD, FULL, ROOT
 from tools.emulated import FIXED_POLICIES, NOTHING, run, trials
 
 from bench import rungs
@@ -58,6 +60,22 @@ def test_report(program, pair):
     plant.say("reports", pair, row)
     recorded = RECORDED.get((pair.rung, pair.bug.name))
     assert row == recorded, "if it should: python3 -m planted.plant reports"
+
+
+ROWS = re.findall(r"^\| ([vs]\d+) (.*)", (ROOT / "notes/proof.md").read_text(), re.MULTILINE)
+SAID = {(r, bug): end for r, row in ROWS for bug, end in re.findall(r"([\w-]+): ([\w ]+) \|", row)}
+FOUND_AT = {(row[1], row[0]): row[3].split() for row in plant.read_found()}
+
+
+@each(pair for pair in PAIRS if (pair.rung, pair.bug.name) in SAID)
+@needs
+@pytest.mark.cached("notes/proof.md", "planted/found.tsv")
+def test_proof(program, pair):
+    """What the page says of the order eager, where the mistake is found."""
+    key = pair.rung, pair.bug.name
+    command = [BUILD / "emulated/planted" / program, pair.name, *FOUND_AT[key], "--policy=eager"]
+    said = subprocess.run(command, stdout=-1, stderr=-2, text=True, check=False).stdout
+    assert SAID[key] == max(re.findall(r"(?m)^\w+: (\w+): |^orders .*(condition \d)", said)[0])
 
 
 @pytest.mark.check

@@ -57,6 +57,7 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
 
 void emulation_print(FILE *out, const emulation *emulation) {
     const emulator_counts *c = &emulation->counts;
+    print_if(out, emulation->proof != NULL, "orders     %s\n", emulation->proof);
     fprintf(out, "launch     %" PRIu64 " CTA%s", c->ctas, plural(c->ctas));
     print_if(out, c->clusters < c->ctas, " in %" PRIu64 " cluster%s", c->clusters,
              plural(c->clusters));

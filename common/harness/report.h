@@ -14,6 +14,7 @@
 typedef struct emulation {
     const char *order; /* the name of the policy of the launch */
     emulator_counts counts;
+    const char *proof;          /* whether the runs decide for all orders of events */
     size_t sites;               /* lines of source that read or write shared memory */
     emulator_access_site *site; /* [sites], those with the most extra wavefronts first */
 } emulation;

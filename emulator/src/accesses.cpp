@@ -145,6 +145,8 @@ void thread_access(Thread &thread, const Access &access) {
     } else if (!global_access(thread, access)) {
         other_access(access);
     }
+    if (std::get<0>(thread.failed_poll) != nullptr)
+        proof::does_something_else();
     if (access.is_write && thread.spin.reads > 0)
         spinning_thread_writes(thread);
 }

@@ -43,16 +43,28 @@ void sleep() { schedule_point(); }
 
 // ---------------------------------------------------------------------------- atomics
 
+Unused::Unused(const char *operation) { current->ignored = operation; }
+Unused::~Unused() { current->ignored = nullptr; }
+
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
-                 void (*change)(void *word, const void *context), const void *context, Site where) {
+                 void (*change)(void *word, const void *context), const void *context, Site where,
+                 bool rounds) {
+    const char *const ignored = touch == Touch::CHANGE ? current->ignored : nullptr;
+    if (ignored != nullptr && rounds)
+        proof::fails(proof::SUMS, "", where);
+    proof::does_something_else();
     schedule_point();
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
         fail(Mistake::ADDRESS,
              format("an atomic access of %zu bytes at %p, which is not aligned to them", bytes,
                     address),
              where, "accessed it here");
-    const CellAccess access{touch != Touch::READ, where, Strength::ATOMIC, scope,
-                            touch == Touch::CHANGE};
+    const CellAccess access{.is_write = touch != Touch::READ,
+                            .where = where,
+                            .strength = Strength::ATOMIC,
+                            .scope = scope,
+                            .reads_too = touch == Touch::CHANGE,
+                            .commuting = ignored};
     const auto &ctas = current_cluster->ctas;
     const auto cta = std::ranges::find_if(
         ctas, [address](const auto &one) { return one->shared.contains(address); });
@@ -68,7 +80,8 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     // A relaxed access may belong to a fence. Approximate: the read of a relaxed change needs no
     // fence after it, as in CUDA's own examples.
     if (touch != Touch::WRITE)
-        order::atomic_read(address, scope, changes || both || order == Order::ACQUIRE);
+        order::atomic_read(address, scope,
+                           (changes && ignored == nullptr) || both || order == Order::ACQUIRE);
     if (touch != Touch::READ)
         order::atomic_write(address, scope, both || order == Order::RELEASE, changes);
     story::record(where, did, "atomic at %p", address);

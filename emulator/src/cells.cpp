@@ -30,14 +30,15 @@ bool matrix_read = false, constant_read = false;                        // runti
 struct Place {
     Origin where;
     const char *operation;
+    const char *commuting;
 
     bool operator==(const Place &) const = default;
 };
 std::vector<Place> places;
 
-std::uint32_t number_of(const Origin &where, const char *operation) {
+std::uint32_t number_of(const Place &place) {
     static std::uint32_t recent[256];
-    const Place place{where, operation};
+    const Origin &where = place.where;
     const std::size_t key =
         where.pc != 0 ? where.pc ^ where.pc >> 7 : where.site.line() * 7 + where.site.column();
     std::uint32_t &guess = recent[key % 256];
@@ -67,8 +68,8 @@ Epoch epoch_of(const CellAccess &access) {
     const order::Context &context = order::running();
     const bool is_operation = context.who.operation != nullptr;
     Epoch made = order::epoch_now();
-    made.place =
-        number_of(is_operation ? Origin(context.who.where) : access.where, context.who.operation);
+    made.place = number_of({is_operation ? Origin(context.who.where) : access.where,
+                            context.who.operation, access.commuting});
     made.strength = std::uint8_t(access.strength);
     if (constant_read && !access.is_write)
         made.strength = std::uint8_t(Strength::CONSTANT);
@@ -270,6 +271,11 @@ Space space_of(const Running &now, const Epoch &other, bool other_writes) {
     return is_of_peer ? Space::GLOBAL : now.space;
 }
 
+// Changes that may come in any order. (red)
+bool are_same_change(const Running &now, const Epoch &other) {
+    return now.access.commuting != nullptr && now.access.commuting == places[other.place].commuting;
+}
+
 // The last access that was found to be in order: tiles are accessed by the same ones throughout.
 Epoch good_write, good_read;
 
@@ -278,9 +284,12 @@ void check_after(const Running &now, const Epoch &other, bool other_writes, cons
     if (same(good, other) && good.async == other.async)
         return;
     if (!order::is_before(other, space_of(now, other, other_writes))) {
-        if (are_strong(now, other) || (other_writes && is_same_store(now, other)))
-            return;
-        fail_unordered(now, other, other_writes, cell);
+        if (!are_strong(now, other) && !(other_writes && is_same_store(now, other)))
+            fail_unordered(now, other, other_writes, cell);
+        if (are_strong(now, other) && !(other_writes && are_same_change(now, other)))
+            proof::fails(proof::CHOICES, "the run has chosen the order of atomics",
+                         places[now.mine.place].where);
+        return;
     }
     if (now.mine.async && order::is_unfenced(other, now.space))
         fail_unfenced(now, other, other_writes);
@@ -339,6 +348,9 @@ void touch(Cell &cell, const Running &now) {
         *now.last_write = cell.write.cluster != 0 ? cell.write : *now.last_write;
         return;
     }
+    const bool joins = are_same_change(now, cell.write);
+    for (std::size_t i = 0; i < cell.sum.size() && !joins; ++i)
+        check_after(now, cell.sum[i], true, cell);
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
     else if (!now.access.later && (!now.access.is_write || now.access.reads_too) && !matrix_read &&
@@ -358,7 +370,11 @@ void touch(Cell &cell, const Running &now) {
         check_after(now, read, false, cell);
     if (!same(cell.write, now.mine))
         cell.before = cell.write;
+    if (!joins || order::is_of_earlier_work(cell.write))
+        cell.sum.clear();
     cell.write = now.mine;
+    if (now.access.commuting != nullptr)
+        return cell.sum.push_back(now.mine); // a later one may come before these reads
     cell.read = Epoch{};
     cell.more.clear();
 }

@@ -19,6 +19,7 @@ namespace emulator {
 struct Cell {
     order::Epoch write, before, read;
     std::vector<order::Epoch> more; // reads
+    std::vector<order::Epoch> sum;  // changes in any order, of which `write` is the last
 };
 
 // 16 bytes, which are mostly accessed as one: 1, 4, 8 or 16 cells.
@@ -55,6 +56,7 @@ struct CellAccess {
     bool reads_too = false; // a write that does
     bool later = false;     // it is an operation that will read: the thread is only asked for order
     const char *of = "";    // what, in a report: " of B"
+    const char *commuting = nullptr; // which change, if it is one whose result no thread sees
 };
 
 // The running agent accesses these bytes of a CTA's shared memory, or of global memory (anything

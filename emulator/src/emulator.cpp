@@ -81,6 +81,7 @@ std::uint32_t address_of(std::uint32_t offset) {
 
 std::uint32_t next_step() { return ++steps; }
 
+void clock_read(Site where) { proof::fails(proof::CHOICES, "a clock is read", where); }
 std::uint32_t last_step() { return steps; }
 
 bool is_shared(const void *address) { return current->cta->shared.contains(address); }

@@ -37,7 +37,10 @@ void check_peers_done(Cta &cta) {
                                        " used it here, and nothing orders the exit after that")});
 }
 
-void check_operations_done(const Cta &cta) {
+void check_operations_done(Cta &cta) {
+    for (const auto &[agent, use] : cta.ended)
+        if (!order::covers(cta.exits, use.epoch))
+            proof::fails(proof::RACES, "a CTA may exit before the end of this", use.site);
     if (const Operation *operation = pending_on(cta))
         fail_unless_allowed("early-exit", Mistake::LIFETIME,
                             format("CTA %d exits while a %s still uses its shared memory: %s is "
@@ -52,9 +55,9 @@ void exit_thread() {
     Cta &cta = *thread.cta;
     tma_thread_exits(thread);
     tensor_core_thread_exits(thread);
+    proof::does_something_else();
     thread.finished = true;
-    if (cta.cluster->ctas.size() > 1)
-        order::release(cta.exits);
+    order::release(cta.exits);
     --cta.unfinished;
     --cta.cluster->unfinished;
     warp_thread_exits(thread);

@@ -15,6 +15,7 @@
 #include "cells.h"
 #include "operations.h"
 #include "order.h"
+#include "proof.h"
 #include "emulator/mbarrier.h"
 #include "emulator/report.h"
 #include "shared_memory.h"
@@ -82,6 +83,9 @@ struct Thread {
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
     Spin spin;
+    proof::Poll failed_poll{};
+    Site polls_at{};
+    const char *ignored = nullptr; // an atomic whose result it ignores: its name
     AccumulatorState accumulators; // accumulators.h
     OperationGroups bulk;          // of TMA's stores
     OperationGroups copies;        // of cp.async
@@ -191,6 +195,7 @@ struct Cta {
     std::deque<Thread *> run_queue;
     SharedCells cells;
     std::map<std::uint32_t, PeerUse> peer_uses; // by agent
+    std::map<std::uint32_t, PeerUse> ended;     // operations on its shared memory, by agent
     order::Carrier exits;                       // what the threads knew that have exited
     std::vector<const void *> acquired_maps;    // by fence.proxy.tensormap
 

@@ -19,6 +19,13 @@ struct CopiesAhead {
     const Thread *issuer; // of the first
 };
 
+// For the proof: what has to be ordered before something else, and a wgmma that will do, too.
+struct Earlier {
+    order::Epoch epoch;
+    Site where;
+    order::Epoch wgmma{};
+};
+
 // What is known of a barrier besides its 64 bits, which must not change.
 struct Barrier {
     MbarrierRef place;
@@ -34,7 +41,8 @@ struct Barrier {
     Site unannounced{};         // the last copy that took bytes below 0
     std::uint64_t phase = 0;
     WaitQueue waiting{};
-    order::Carrier carriers[2]{}; // even, odd phases
+    order::Carrier carriers[3]{};            // of this phase and of the two before
+    std::vector<Earlier> waits{}, expects{}; // for the last phase; not arrived after
     bool in_ring = false;
     std::vector<CopiesAhead> ahead{};
     std::vector<const Thread *> arrived{}, arrived_before{};   // in this phase, and in the last one
@@ -42,7 +50,7 @@ struct Barrier {
     // The time and the phase of the last copy that landed, by its agent.
     std::unordered_map<std::uint32_t, std::pair<std::int32_t, std::uint64_t>> landed{};
 
-    order::Carrier &carrier(std::uint64_t of_phase) { return carriers[of_phase & 1]; }
+    order::Carrier &carrier(std::uint64_t of_phase) { return carriers[of_phase % 3]; }
 };
 
 // The barriers of a CTA by offset.
@@ -208,8 +216,43 @@ Barrier &barrier_of_copy(MbarrierRef place, Site where) {
 
 // ---------------------------------------------------------------------------- counting
 
+// What counts for a phase comes after the phase before: in another order it would count for that.
+bool is_in_order(Barrier &barrier) {
+    return barrier.phase == 0 || order::is_after(barrier.carrier(barrier.phase - 1));
+}
+
+void check_order(Barrier &barrier, Site where) {
+    if (!is_in_order(barrier))
+        proof::fails(proof::PHASES, "what counts for a phase may come in the one before", where);
+}
+
+// The current thread has waited for the phase before. A wgmma happens after all threads of its
+// warpgroup have called it, so that their next one, whose time is its number + 1, speaks for all.
+void waited(Barrier &barrier, Site where) {
+    Earlier wait{order::epoch_now(), where, order::epoch_now()};
+    std::vector<Warpgroup> &groups = current->cta->warpgroups;
+    if (const auto group = std::size_t(current->warpgroup()); group < groups.size()) {
+        std::uint32_t &agent = groups[group].agent;
+        wait.wgmma.agent = agent = agent != order::NO_AGENT ? agent : order::new_agent();
+        wait.wgmma.time = std::int32_t(current->accumulators.issued + 1);
+    }
+    barrier.waits.push_back(wait);
+}
+
+// A phase ends, whose carrier this is.
+void check_proof(Barrier &barrier, order::Carrier &carrier) {
+    for (const Earlier &wait : barrier.waits)
+        if (!order::covers(carrier, wait.epoch) && !order::covers(carrier, wait.wgmma))
+            proof::fails(proof::WAITS, "the next phase may end before this wait", wait.where);
+    for (const Earlier &expect : barrier.expects)
+        proof::fails(proof::BYTES, "a phase may end before the announcement", expect.where);
+    barrier.waits.clear();
+    barrier.expects.clear();
+}
+
 void complete_phase_if_done(Barrier &barrier) {
     if (barrier.pending == 0 && barrier.bytes == 0) {
+        check_proof(barrier, barrier.carrier(barrier.phase));
         ++barrier.phase;
         barrier.pending = barrier.expected;
         barrier.announced = 0;
@@ -233,6 +276,8 @@ void add_bytes(Barrier &barrier, int bytes, Site where, const char *did) {
 void announce(Barrier &barrier, int bytes, Site where) {
     if (bytes == 0)
         return;
+    check_order(barrier, where);
+    barrier.expects.push_back({order::epoch_now(), where});
     add_bytes(barrier, bytes, where, "announced");
     barrier.announced += bytes;
 }
@@ -240,6 +285,7 @@ void announce(Barrier &barrier, int bytes, Site where) {
 // Of a copy: also of what came before its issue, which by the letter only the issuer's arrival
 // releases: who waits knows that the issue has happened.
 void land(Barrier &barrier, int bytes, Site where) {
+    check_order(barrier, where);
     order::release_own(barrier.carrier(barrier.phase));
     record(barrier, barrier.phase, "lands", where);
     const order::Epoch copy = order::epoch_now();
@@ -280,6 +326,8 @@ std::int64_t last_wait(const Barrier &barrier, const Thread &thread) {
 // under a random policy, not at all. test_wait lets other threads go first; a thread that has
 // tested long enough in vain is treated as one that tries.
 bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
+    if (phase > 0 && !order::is_after(barrier.carrier(phase - 1)))
+        proof::fails(proof::WAITS, "the phase before may be the one that it sees", where);
     const auto done = [&] { return barrier.phase > phase; };
     const auto describe = [&, is_first = phase > 0 && last_wait(barrier, *current) < 0] {
         return state_of(barrier) +
@@ -289,6 +337,8 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
         let_others_run();
     else if (!done() && how != Poll::UNTIL_DONE && !(policy().random && once_in(GIVES_UP)))
         wait_until_or_time_out(barrier.waiting, done, where, describe);
+    if (how != Poll::UNTIL_DONE)
+        proof::polls({&barrier, phase, order::running().self.times.done[0]}, where, done());
     if (!done() && how != Poll::UNTIL_DONE)
         return false;
     current->fruitless_tests = 0;
@@ -301,6 +351,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
                        "saw it: it may wait for ever",
                        Number(barrier.phase - phase)),
                 where, "waited");
+    waited(barrier, where);
     // Approximate: a wait of .cta scope acquires from peers, too.
     if (order == Order::RELAXED)
         order::acquire_relaxed(barrier.carrier(phase), Scope::SYS);
@@ -436,6 +487,8 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 format(" gets more arrivals than the barrier's count, %d", barrier.expected), where,
                 "arrived");
     const std::uint64_t phase = barrier.phase;
+    std::erase_if(barrier.expects,
+                  [](auto &tx) { return order::is_before(tx.epoch, Space::SHARED); });
     record(barrier, phase, "arrives", where, bytes);
     if (order::Epoch other; phase > 0 && !order::is_after(barrier.carrier(phase - 1), &other)) {
         story::begin({order::epoch_now(), "", where}, {other});
@@ -452,6 +505,8 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                      : "That phase was complete without it: the barrier's count may be too small"),
             notes_of(barrier, where, "arrived"));
     }
+    if (order == Order::RELAXED)
+        proof::fails(proof::PHASES, "what comes after a relaxed arrival is not known", where);
     // By default an arrival is a release of .cta scope, which for a peer orders shared memory
     // alone, and there no reads (cells.cpp).
     if (order == Order::RELAXED)
@@ -477,6 +532,7 @@ void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
 
 void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
     Barrier &barrier = usable_barrier(place, where);
+    proof::fails(proof::PHASES, "what comes after mbarrier.complete_tx is not known", where);
     add_bytes(barrier, -bytes, where, "completed bytes");
     complete_phase_if_done(barrier);
     schedule_point();
@@ -500,6 +556,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         record(barrier, 0, "need not wait", where);
         barrier.waited[current] = -1;
+        waited(barrier, where);
         return true;
     }
     return wait_for(barrier, barrier.phase - completed, how, order, where);
@@ -544,6 +601,9 @@ void mbarrier_copy_landed(MbarrierRef place, int bytes, Site where) {
 void mbarrier_copy_to_arrive(MbarrierRef place, bool counted, Site where) {
     Barrier &barrier = usable_barrier(place, where);
     barrier.pending += !counted;
+    if (!counted) // as for bytes, an arrival has to follow
+        barrier.expects.push_back({order::epoch_now(), where});
+    check_order(barrier, where);
     store_barrier(barrier);
 }
 

@@ -35,6 +35,8 @@ void complete(const Operation &operation) {
     order::Context &before = order::running();
     order::enter(*operation.context);
     in_progress = &operation;
+    if (operation.kind != OperationKind::STORE_WRITE)
+        operation.cta->ended[order::epoch_now().agent] = {order::epoch_now(), 0, operation.site};
     operation.complete(operation);
     in_progress = nullptr;
     tell_operation(operation);

@@ -305,9 +305,12 @@ void acquire_briefly(const Carrier &carrier) {
 
 bool is_after(Carrier &carrier, Epoch *missing) {
     const auto knows = [missing](std::uint32_t agent, const Times &times) {
-        *missing = {now->cluster, agent, times.done[int(Space::SHARED)]};
-        return agent == now->self.agent ||
-               now->clock.of(agent).done[int(Space::SHARED)] >= missing->time;
+        const std::int32_t time = times.done[int(Space::SHARED)];
+        const bool known =
+            agent == now->self.agent || now->clock.of(agent).done[int(Space::SHARED)] >= time;
+        if (missing != nullptr && !known)
+            *missing = {now->cluster, agent, time};
+        return known;
     };
     for (Part &part : carrier) {
         const Clock &sum = part.sum.sum();

@@ -131,7 +131,7 @@ bool is_before(const Epoch &epoch, Space space);
 bool is_unfenced(const Epoch &epoch, Space space);
 bool is_of_earlier_work(const Epoch &epoch);
 // Is the running agent after everything that was released here? If not: `missing` is what is not.
-bool is_after(Carrier &carrier, Epoch *missing);
+bool is_after(Carrier &carrier, Epoch *missing = nullptr);
 // Whether whoever acquires the carrier is after the access, which was in shared memory.
 bool covers(Carrier &carrier, const Epoch &epoch);
 // The running agent's access that is made now.

@@ -223,7 +223,8 @@ std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs, int known) 
 }
 
 Note note_at(const Origin &where, const std::string &text) {
-    static std::unordered_map<std::uintptr_t, Place> places; // what is allowed comes again
+    // What is allowed comes again. Never destroyed: the proof is said at the exit.
+    static auto &places = *new std::unordered_map<std::uintptr_t, Place>;
     const std::uintptr_t pc = where.pc != 0 ? where.pc : where.site.pc;
     const Place site{where.site.file_name(), where.pc != 0 ? 0 : int(where.site.line())};
     const auto [found, is_new] = places.try_emplace(pc);

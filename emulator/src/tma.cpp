@@ -227,9 +227,15 @@ void read_shared(const Operation &operation, Store &store) {
 void write_global(const Operation &operation, const Store &store) {
     OperationGroups &groups = operation.issuer->bulk;
     order::acquire(groups.at(store.group).read.done); // a store writes what it has read
+    if (store.reduce != nullptr)
+        proof::fails(proof::SUMS, "", operation.site); // for all that is known here
     const Strength strength = store.reduce != nullptr ? Strength::ATOMIC : Strength::WEAK;
     walk_rows(store.box, [&](const BoxRow &row) {
-        access_global(row.global, row.bytes, {true, operation.site, strength});
+        access_global(row.global, row.bytes,
+                      {.is_write = true,
+                       .where = operation.site,
+                       .strength = strength,
+                       .commuting = reinterpret_cast<const char *>(store.reduce)});
         const unsigned char *from = &store.bytes[row.offset];
         if (store.reduce != nullptr) // reductions may come in any order
             store.reduce(row.global, from, row.bytes);

@@ -272,6 +272,7 @@ def call_uses(source: Source, name: Token) -> None:
 
 INLINE = ("inline", "__inline__")
 SPECIFIERS = (*INLINE, "__forceinline__", "static", "constexpr", "__device__", "__host__")
+COMMUTES = re.compile(r"atomic(Add|Sub|Min|Max|And|Or|Xor)(_block|_system)?")
 TYPES = ("void*", "constvoid*", "voidconst*")
 CASTS = ([f"({one})" for one in TYPES], [f"reinterpret_cast<{one}>" for one in TYPES])
 LAUNCHES = {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel"}
@@ -288,6 +289,13 @@ def rewrite_words(source: Source, tokens: list[Token]) -> None:
         before, token = tokens[index - 1 : index + 1]
         if token.text == "__noinline__" and before.text != "(":
             source.replace(token, token, "__attribute__((noinline))")
+        # A call of an atomic whose result is ignored.
+        if COMMUTES.fullmatch(token.text) and tokens[index + 1].text == "(":
+            opened = opening_of(tokens, index - 1) - 1 if before.text == ")" else 0
+            begun = before.text in tuple(";{}") or tokens[opened].text in ("if", "for", "while")
+            if begun and tokens[closing_of(tokens, index + 1) + 1].text == ";":
+                new = f'emulator::Unused("{token.text}"), '
+                source.edits.append((token.begin, token.begin, new))
 
 
 def rewrite_members(source: Source) -> None:

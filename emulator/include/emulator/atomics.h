@@ -15,10 +15,17 @@ enum class Scope { CTA, CLUSTER, GPU, SYS };
 // What an atomic access does to its memory.
 enum class Touch { READ, WRITE, CHANGE };
 
+// Until its end the thread's atomics are `operation`, which commutes, and it ignores their results.
+struct Unused {
+    explicit Unused(const char *operation);
+    ~Unused();
+};
+
 // Copies the `bytes` bytes, at most 16, lets `change` see and change the copy, and writes it back
-// unless it was only to be read. Of shared memory of the cluster, or global memory.
+// unless it was only to be read. Of shared memory of the cluster, or global memory. `rounds`: sums.
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
-                 void (*change)(void *word, const void *context), const void *context, Site where);
+                 void (*change)(void *word, const void *context), const void *context, Site where,
+                 bool rounds);
 
 // The same with any function of the copy.
 template <typename T, typename Step>
@@ -28,7 +35,7 @@ void atomic_step(T *address, Touch touch, Order order, Scope scope, const Step &
         [](void *word, const void *context) {
             (*static_cast<const Step *>(context))(*static_cast<T *>(word));
         },
-        &step, where);
+        &step, where, !std::is_integral_v<T>);
 }
 
 // *address becomes change(*address); returns what was there.

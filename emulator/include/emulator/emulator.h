@@ -59,6 +59,8 @@ typedef struct emulator_counts {
     uint64_t threads, ctas, clusters;
 } emulator_counts;
 void emulator_get_counts(emulator_counts *counts);
+/* Whether what ran decides for all orders of events (notes/proof.md). Good until the next call. */
+const char *emulator_proof(void);
 
 /* Operations that a CTA's threads start and that happen later: for traces. */
 typedef enum emulator_operation_kind {

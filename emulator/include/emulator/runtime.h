@@ -90,6 +90,7 @@ void sleep();
 // step, one more than the last one's; and the last one's.
 std::uint32_t next_step();
 std::uint32_t last_step();
+void clock_read(Site where); // what a thread does then depends on the order
 
 // Whether the pointer is one into the current CTA's shared memory.
 bool is_shared(const void *address);
