@@ -57,16 +57,16 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 61620,
-    "emulator": 12457,
-    "emulator/tests": 2698,
-    "common/harness common/step.h": 6264,
+    ".": 63480,
+    "emulator": 13890,
+    "emulator/tests": 2970,
+    "common/harness common/step.h": 6340,
     "bench notes/tools": 6368,
     "Makefile make": 811,
     "plots": 3518,
     "book": 2788,
     "library examples": 894,
-    "conftest.py tests": 10009,
+    "conftest.py tests": 10095,
     "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1664,
