@@ -425,7 +425,8 @@ std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
                 return who + " has not waited on " + name + ", nor comes after a thread that has";
             if (barrier.bytes < 0 || last >= phase)
                 return (translated_program ? "the wait is relaxed, or " : "") +
-                       ("fewer bytes were announced on " + name) + " than came";
+                       ("fewer bytes were announced on " + name) + " than came" +
+                       (barrier.bytes < 0 ? format(" (%d fewer)", -barrier.bytes) : "");
             return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
                           "phase %lld: is the parity right, and the stage?",
                           who.c_str(), name.c_str(), (long long)(last),
@@ -502,7 +503,9 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                        "(as a ring's producer does on `empty`)"
                  : barrier.waited.empty()
                      ? "No thread has waited on this barrier"
-                     : "That phase was complete without it: the barrier's count may be too small"),
+                     : format("That phase was complete without it: the barrier's count, %d, may be "
+                              "too small",
+                              barrier.expected)),
             notes_of(barrier, where, "arrived"));
     }
     if (order == Order::RELAXED)

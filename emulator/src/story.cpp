@@ -198,9 +198,9 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
     for (const Row &row : rows)
         for (int i = 0; i < 2; ++i)
             width[i] = std::max(width[i], row.text[i].size());
-    std::string story =
-        format("  story, newest last (* comes before the other's access; lines of %s):\n",
-               first.file.c_str());
+    std::string story = format("  story, newest last, of the run named below (* comes "
+                               "before the other's access; lines of %s):\n",
+                               first.file.c_str());
     for (Row &row : rows) {
         for (int i = 0; i < 2; ++i)
             row.text[i].resize(width[i], ' ');

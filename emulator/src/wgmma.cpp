@@ -178,8 +178,9 @@ std::string why_in_flight(const AccumulatorState &state, std::uint64_t number) {
     if (later < 0)
         return "it was never committed: wgmma_commit is missing, or comes after the wait";
     return format(state.pending < 0 ? "wgmma_wait<%td> is missing after its commit"
-                                    : "wgmma_wait<%td> is needed, and the last one was <%d>",
-                  later, state.pending);
+                                    : "wgmma_wait<%td> is needed, and the last one was <%d>, in "
+                                      "line %u",
+                  later, state.pending, state.waited_at.line());
 }
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
@@ -249,6 +250,7 @@ void wgmma_wait(int pending, Site where) {
     Warpgroup &group = own_warpgroup("wgmma_wait", where);
     AccumulatorState &state = current->accumulators;
     state.pending = pending;
+    state.waited_at = where;
     if (state.groups.size() <= std::size_t(pending))
         return;
     const auto last = state.groups.end() - 1 - pending;
