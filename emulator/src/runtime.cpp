@@ -22,15 +22,8 @@ static const struct {
     cudaError_t error;
     const char *name, *words;
 } ERRORS[] = {
-    {cudaSuccess, "cudaSuccess", "no error"},
-    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
-     "invalid configuration argument"},
-    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
-    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"},
-    {{}, "unrecognized error code", "unrecognized error code"}};
+#define EMULATOR_ERROR(name, value, words) {name, #name, words},
+    EMULATOR_ERRORS(EMULATOR_ERROR){{}, "unrecognized error code", "unrecognized error code"}};
 
 static const auto &known(cudaError_t error) {
     return *std::find_if(std::begin(ERRORS), std::end(ERRORS) - 1,
@@ -50,7 +43,7 @@ namespace {
 constexpr std::size_t KB = 1024, SHARED_WITHOUT_ASKING = 48 * KB;
 constexpr std::size_t RESERVED_SHARED = 1 * KB; // of each CTA, the system's
 constexpr unsigned PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16;
-constexpr unsigned LARGEST_BLOCK_Z = 64, LARGEST_GRID_X = 0x7fffffff, LARGEST_GRID_YZ = 65535;
+constexpr int LARGEST_BLOCK_Z = 64, LARGEST_GRID_X = 0x7fffffff, LARGEST_GRID_YZ = 65535;
 constexpr int MOST_THREADS = 2 * LARGEST_BLOCK, MOST_BLOCKS = 32; // of a multiprocessor
 constexpr std::size_t MEMORY = std::size_t(80) << 30;
 
@@ -93,7 +86,8 @@ const Card &card() {
 
 } // namespace emulator
 
-static cudaError_t answer(int *to, int value) {
+template <typename T>
+static cudaError_t answer(T *to, std::type_identity_t<T> value) {
     *to = value;
     return cudaSuccess;
 }
@@ -105,67 +99,53 @@ cudaError_t cudaDriverGetVersion(int *version) { return answer(version, 0); }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
-    if (device != 0)
-        return cudaErrorInvalidDevice;
-    const emulator::Card &card = emulator::card();
-    static const std::map<cudaDeviceAttr, int> values = {
-        {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
-        {cudaDevAttrMaxThreadsPerBlock, emulator::LARGEST_BLOCK},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, emulator::MOST_THREADS},
-        {cudaDevAttrMaxSharedMemoryPerBlock, int(emulator::SHARED_WITHOUT_ASKING)},
-        {cudaDevAttrMaxRegistersPerBlock, 65536},
-        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
-        {cudaDevAttrWarpSize, emulator::WARP_LANES},
-        {cudaDevAttrComputeMode, cudaComputeModeDefault},
-        {cudaDevAttrCooperativeLaunch, 1},
-        {cudaDevAttrIntegrated, 0},
-        {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
-        {cudaDevAttrClockRate, 1000 * 1000}, // nothing takes time: a model needs some numbers
-        {cudaDevAttrMemoryClockRate, 1000 * 1000},
-        {cudaDevAttrGlobalMemoryBusWidth, 512},
-        {cudaDevAttrComputeCapabilityMajor, card.capability / 10},
-        {cudaDevAttrComputeCapabilityMinor, card.capability % 10},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(card.largest_shared())},
-        {cudaDevAttrReservedSharedMemoryPerBlock, int(emulator::RESERVED_SHARED)},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(card.shared_of_sm)}};
-    const auto found = values.find(attribute);
-    return found != values.end() ? answer(value, found->second) : cudaErrorInvalidValue;
+    cudaDeviceProp properties;
+    if (const cudaError_t error = cudaGetDeviceProperties(&properties, device))
+        return error;
+    switch (attribute) {
+#define EMULATOR_ATTRIBUTE(name, number, property)                                                 \
+    case name:                                                                                     \
+        return answer(value, int(properties.property));
+        EMULATOR_ATTRIBUTES(EMULATOR_ATTRIBUTE)
+    }
+    return cudaErrorInvalidValue;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
-    const emulator::Card &card = emulator::card();
-    *properties = {.name = "the emulated device",
-                   .major = card.capability / 10,
-                   .minor = card.capability % 10,
-                   .multiProcessorCount = emulator::MULTIPROCESSORS,
-                   .totalGlobalMem = emulator::MEMORY,
+    using namespace emulator;
+    return answer(properties,
+                  {.name = "the emulated device",
+                   .major = card().capability / 10,
+                   .minor = card().capability % 10,
+                   .multiProcessorCount = MULTIPROCESSORS,
+                   .totalGlobalMem = MEMORY,
                    .totalConstMem = 65536,
-                   .sharedMemPerBlock = emulator::SHARED_WITHOUT_ASKING,
-                   .sharedMemPerBlockOptin = card.largest_shared(),
-                   .sharedMemPerMultiprocessor = card.shared_of_sm,
-                   .reservedSharedMemPerBlock = emulator::RESERVED_SHARED,
+                   .sharedMemPerBlock = SHARED_WITHOUT_ASKING,
+                   .sharedMemPerBlockOptin = card().largest_shared(),
+                   .sharedMemPerMultiprocessor = card().shared_of_sm,
+                   .reservedSharedMemPerBlock = RESERVED_SHARED,
                    .regsPerBlock = 65536,
                    .regsPerMultiprocessor = 65536,
-                   .warpSize = emulator::WARP_LANES,
-                   .maxThreadsPerBlock = emulator::LARGEST_BLOCK,
-                   .maxThreadsPerMultiProcessor = emulator::MOST_THREADS,
-                   .maxBlocksPerMultiProcessor = emulator::MOST_BLOCKS,
-                   .maxThreadsDim = {1024, 1024, 64},
-                   .maxGridSize = {0x7fffffff, 65535, 65535},
-                   .clockRate = 1,
-                   .memoryClockRate = 1,
-                   .memoryBusWidth = 1,
-                   .l2CacheSize = 1 << 20,
+                   .warpSize = WARP_LANES,
+                   .maxThreadsPerBlock = LARGEST_BLOCK,
+                   .maxThreadsPerMultiProcessor = MOST_THREADS,
+                   .maxBlocksPerMultiProcessor = MOST_BLOCKS,
+                   .maxThreadsDim = {LARGEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK_Z},
+                   .maxGridSize = {LARGEST_GRID_X, LARGEST_GRID_YZ, LARGEST_GRID_YZ},
+                   .clockRate = 1000 * 1000, // nothing takes time: a model needs some numbers
+                   .memoryClockRate = 1000 * 1000,
+                   .memoryBusWidth = 512,
+                   .l2CacheSize = 1 << 20, // there is none: small, so that small products exceed it
                    .concurrentKernels = 1,
                    .cooperativeLaunch = 1,
-                   .clusterLaunch = card.has_clusters(),
+                   .clusterLaunch = card().has_clusters(),
                    .computeMode = cudaComputeModeDefault,
                    .asyncEngineCount = 1,
                    .managedMemory = 1,
-                   .canMapHostMemory = 1};
-    return cudaSuccess;
+                   .canMapHostMemory = 1,
+                   .integrated = 0});
 }
 
 // ---------------------------------------------------------------------------- launches
@@ -348,14 +328,8 @@ cudaError_t cudaDeviceSynchronize() {
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
-
 // What is launched on a stream runs at once; order.h knows what it is ordered after.
 struct CUstream_st {};
-
-cudaError_t cudaStreamCreate(cudaStream_t *stream) {
-    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
-}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
     *stream = new CUstream_st{};
@@ -376,31 +350,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int) {
-    return cudaStreamCreateWithFlags(stream, flags);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
-    *least = *greatest = 0;
-    return cudaSuccess;
-}
-
 // ---------------------------------------------------------------------------- events
 
 struct CUevent_st {
     std::chrono::steady_clock::time_point recorded;
 };
 
-cudaError_t cudaEventCreate(cudaEvent_t *event) {
-    *event = new CUevent_st{};
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
-    return cudaEventCreate(event);
-}
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return answer(event, new CUevent_st{}); }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     delete event;
@@ -418,12 +374,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return cudaSuccess;
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
-
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
     using Milliseconds = std::chrono::duration<float, std::milli>;
-    *milliseconds = Milliseconds(end->recorded - begin->recorded).count();
-    return cudaSuccess;
+    return answer(milliseconds, Milliseconds(end->recorded - begin->recorded).count());
 }
 
 // ---------------------------------------------------------------------------- memory
@@ -492,8 +445,6 @@ cudaError_t cudaFree(void *memory) {
                                                 memory));
 }
 
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
-
 cudaError_t emulator::check_symbol(std::size_t offset, std::size_t bytes, std::size_t size) {
     if (offset <= size && bytes <= size - offset)
         return cudaSuccess;
@@ -539,8 +490,7 @@ cudaError_t cudaFreeHost(void *memory) {
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
-    *free_bytes = *total_bytes = emulator::MEMORY;
-    return cudaSuccess;
+    return answer(free_bytes, *total_bytes = emulator::MEMORY);
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,

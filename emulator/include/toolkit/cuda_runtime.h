@@ -316,6 +316,20 @@ inline cudaError_t cudaHostGetDevicePointer(emulator::PointerTo to, void *memory
     return *to.address = memory, cudaSuccess;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
+inline constexpr cudaError_t (&cudaEventCreateWithFlags)(cudaEvent_t *, unsigned) = cudaEventCreate;
+inline constexpr auto &cudaEventQuery = cudaEventSynchronize;
+inline constexpr auto &cudaStreamQuery = cudaStreamSynchronize;
+inline cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int) {
+    return cudaStreamCreateWithFlags(stream, flags);
+}
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+    return *least = *greatest = 0, cudaSuccess;
+}
+inline cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
+inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
 inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
 // Rows of `width` bytes, each at a multiple of 512.

@@ -19,16 +19,41 @@ extern "C" {
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_H__
 
-typedef enum cudaError {
-    cudaSuccess = 0,
-    cudaErrorInvalidValue = 1,
-    cudaErrorMemoryAllocation = 2,
-    cudaErrorInvalidConfiguration = 9,
-    cudaErrorInvalidDevice = 101,
-    cudaErrorNotReady = 600,
-    cudaErrorNotSupported = 801,
-    cudaErrorInvalidClusterSize = 912
-} cudaError_t;
+/* clang-format off */
+#define EMULATOR_ERRORS(is) /* name, value, the same in words */ \
+    is(cudaSuccess, 0, "no error") \
+    is(cudaErrorInvalidValue, 1, "invalid argument") \
+    is(cudaErrorMemoryAllocation, 2, "out of memory") \
+    is(cudaErrorInvalidConfiguration, 9, "invalid configuration argument") \
+    is(cudaErrorInvalidDevice, 101, "invalid device ordinal") \
+    is(cudaErrorNotReady, 600, "device not ready") \
+    is(cudaErrorNotSupported, 801, "operation not supported") \
+    is(cudaErrorInvalidClusterSize, 912, "misconfigured cluster shape")
+#define EMULATOR_ENUMERATOR(name, value, _) name = value,
+typedef enum cudaError { EMULATOR_ERRORS(EMULATOR_ENUMERATOR) } cudaError_t;
+
+#define EMULATOR_ATTRIBUTES(is) /* name, value, the same of cudaDeviceProp */ \
+    is(cudaDevAttrMaxThreadsPerBlock, 1, maxThreadsPerBlock) \
+    is(cudaDevAttrMaxSharedMemoryPerBlock, 8, sharedMemPerBlock) \
+    is(cudaDevAttrWarpSize, 10, warpSize) \
+    is(cudaDevAttrMaxRegistersPerBlock, 12, regsPerBlock) \
+    is(cudaDevAttrClockRate, 13, clockRate) \
+    is(cudaDevAttrMultiProcessorCount, 16, multiProcessorCount) \
+    is(cudaDevAttrIntegrated, 18, integrated) \
+    is(cudaDevAttrComputeMode, 20, computeMode) \
+    is(cudaDevAttrMemoryClockRate, 36, memoryClockRate) \
+    is(cudaDevAttrGlobalMemoryBusWidth, 37, memoryBusWidth) \
+    is(cudaDevAttrL2CacheSize, 38, l2CacheSize) \
+    is(cudaDevAttrMaxThreadsPerMultiProcessor, 39, maxThreadsPerMultiProcessor) \
+    is(cudaDevAttrComputeCapabilityMajor, 75, major) \
+    is(cudaDevAttrComputeCapabilityMinor, 76, minor) \
+    is(cudaDevAttrMaxSharedMemoryPerMultiprocessor, 81, sharedMemPerMultiprocessor) \
+    is(cudaDevAttrMaxRegistersPerMultiprocessor, 82, regsPerMultiprocessor) \
+    is(cudaDevAttrCooperativeLaunch, 95, cooperativeLaunch) \
+    is(cudaDevAttrMaxSharedMemoryPerBlockOptin, 97, sharedMemPerBlockOptin) \
+    is(cudaDevAttrReservedSharedMemoryPerBlock, 111, reservedSharedMemPerBlock)
+enum cudaDeviceAttr { EMULATOR_ATTRIBUTES(EMULATOR_ENUMERATOR) };
+/* clang-format on */
 
 /* "cudaErrorInvalidValue", and the same in words. */
 const char *cudaGetErrorName(cudaError_t error);
@@ -48,27 +73,6 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaDriverGetVersion(int *version);
 
-enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxSharedMemoryPerBlock = 8,
-    cudaDevAttrWarpSize = 10,
-    cudaDevAttrMaxRegistersPerBlock = 12,
-    cudaDevAttrClockRate = 13,
-    cudaDevAttrMultiProcessorCount = 16,
-    cudaDevAttrIntegrated = 18,
-    cudaDevAttrComputeMode = 20,
-    cudaDevAttrMemoryClockRate = 36,
-    cudaDevAttrGlobalMemoryBusWidth = 37,
-    cudaDevAttrL2CacheSize = 38,
-    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-    cudaDevAttrComputeCapabilityMajor = 75,
-    cudaDevAttrComputeCapabilityMinor = 76,
-    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-    cudaDevAttrMaxRegistersPerMultiprocessor = 82,
-    cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-    cudaDevAttrReservedSharedMemoryPerBlock = 111
-};
 enum cudaComputeMode {
     cudaComputeModeDefault = 0,
     cudaComputeModeExclusive = 1,
@@ -93,7 +97,7 @@ typedef struct cudaDeviceProp {
     int maxThreadsDim[3], maxGridSize[3];
     int clockRate, memoryClockRate, memoryBusWidth, l2CacheSize;
     int concurrentKernels, cooperativeLaunch, clusterLaunch, computeMode, asyncEngineCount;
-    int managedMemory, canMapHostMemory;
+    int managedMemory, canMapHostMemory, integrated;
 } cudaDeviceProp;
 
 /* Of device 0. */
@@ -104,14 +108,9 @@ typedef struct CUstream_st *cudaStream_t;
 /* What they wait for has already happened. Work on streams that nothing orders is unordered, though
  * it runs at once. */
 cudaError_t cudaDeviceSynchronize(void);
-cudaError_t cudaDeviceReset(void);
-cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-cudaError_t cudaStreamQuery(cudaStream_t stream);
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority);
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 #define cudaStreamLegacy ((cudaStream_t)0x1)
@@ -120,11 +119,9 @@ enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 typedef struct CUevent_st *cudaEvent_t;
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 cudaError_t cudaEventCreate(cudaEvent_t *event);
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream EMULATOR_DEFAULT(nullptr));
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned int flags EMULATOR_DEFAULT(0));
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end);
@@ -140,7 +137,6 @@ enum cudaMemcpyKind {
 /* Device memory is memory of this process, 256-byte aligned, with unspecified contents. */
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream);
 /* Host memory, and memory that both see. */
 cudaError_t cudaMallocHost(void **memory, size_t bytes);
 cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned int flags EMULATOR_DEFAULT(0));
