@@ -32,7 +32,7 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
 const char *did(const Access &access) { return access.is_write ? "wrote it here" : "read it here"; }
 
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
-    fail(Mistake::ADDRESS, what, access.pc, did(access));
+    fail(Mistake::ADDRESS, access.pc, did(access), "%s", what.c_str());
 }
 
 // A vector, or another type that the compiler takes for aligned, in shared or global memory. (CUDA
@@ -116,10 +116,10 @@ bool global_access(const Thread &thread, const Access &access) {
         // Reads may be of what no earlier launch writes, as a table that the host has made.
         if (!order::is_after_launch_before())
             fail(Mistake::HAZARD,
+                 {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")},
                  "a thread writes global memory in a kernel that was launched early, and neither "
                  "has waited for the launch before, which may still use that memory, nor comes "
-                 "after a thread that has",
-                 {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
+                 "after a thread that has");
         output_written(thread, access.address, access.bytes, access.pc);
     }
     access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
@@ -155,10 +155,9 @@ void host_access(const Access &access) {
     if (!translated_program || operation_in_progress() != nullptr)
         return;
     if (is_device_memory(access.address))
-        fail(Mistake::ADDRESS,
-             format("host code %s %zu bytes of device memory: copy it with cudaMemcpy",
-                    verb(access), access.bytes),
-             {note_at(Origin(access.pc), did(access))});
+        fail(Mistake::ADDRESS, {note_at(Origin(access.pc), did(access))},
+             "host code %s %zu bytes of device memory: copy it with cudaMemcpy", verb(access),
+             access.bytes);
     if (is_page_locked(access.address)) // a copy on a stream may use it
         access_global(access.address, access.bytes, {access.is_write, access.pc});
 }

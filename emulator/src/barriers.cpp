@@ -87,13 +87,11 @@ void begin_call(const char *what, int id, int threads, Site where) {
     Cta &cta = *current->cta;
     const int most = static_cast<int>(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
-        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), where,
-             "called it here");
+        fail(Mistake::MISUSE, where, "called it here", "named barrier %d: the ids are 0 to 15", id);
     if (threads != ALL && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
-        fail(Mistake::MISUSE,
-             format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
-                    threads, cta.threads.size()),
-             where, "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
+             threads, cta.threads.size());
     if (what != nullptr)
         warp_aligned(what, where);
     schedule_point();
@@ -114,28 +112,26 @@ void arrive(const char *did, int id, int expected, Site where, bool vote = false
         barrier.votes[barrier.phase % 2] = 0; // all have left the phase that used it before
     } else if (barrier.expected != expected) {
         fail(Mistake::MISUSE,
-             format("barrier %d is for %s here, and for %s in the same phase elsewhere", id,
-                    count_name(expected).c_str(), count_name(barrier.expected).c_str()),
              {note_at(thread, where, "arrived here"),
-              note_at(barrier.site, "the first thread of the phase arrived here")});
+              note_at(barrier.site, "the first thread of the phase arrived here")},
+             "barrier %d is for %s here, and for %s in the same phase elsewhere", id,
+             count_name(expected).c_str(), count_name(barrier.expected).c_str());
     }
     story::record(where, did, "barrier %d, phase %d", id, int(barrier.phase));
     if (order::Epoch other;
         barrier.phase > 0 && !order::is_after(barrier.carrier(barrier.phase - 1), &other)) {
         story::begin({order::epoch_now(), "", where}, {other});
-        fail(Mistake::HAZARD,
-             format("barrier %d: a thread arrives that is not ordered after the phase before: in "
-                    "another order it counts for that phase (do two groups of threads use this "
-                    "id, or is the count too small?)",
-                    id),
-             {note_at(thread, where, "arrived here")});
+        fail(Mistake::HAZARD, {note_at(thread, where, "arrived here")},
+             "barrier %d: a thread arrives that is not ordered after the phase before: in "
+             "another order it counts for that phase (do two groups of threads use this "
+             "id, or is the count too small?)",
+             id);
     }
     const std::uint32_t own = 1u << thread.lane();
     if ((warp.arrived[id] & own) != 0)
-        fail(Mistake::MISUSE,
-             format("warp %d arrives a second time in one phase of barrier %d, which waits for %s",
-                    thread.warp(), id, count_name(barrier.expected).c_str()),
-             where, "arrived again here");
+        fail(Mistake::MISUSE, where, "arrived again here",
+             "warp %d arrives a second time in one phase of barrier %d, which waits for %s",
+             thread.warp(), id, count_name(barrier.expected).c_str());
     order::release(barrier.carrier(barrier.phase));
     order::merge(barrier.fenced[barrier.phase % 2], order::running().fenced);
     barrier.votes[barrier.phase % 2] += vote;
@@ -198,8 +194,8 @@ void cluster_arrive(Site where, bool relaxed, bool aligned) {
         warp_aligned("barrier.cluster.arrive", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals != thread.cluster_waits)
-        fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between", where,
-             "arrived again here");
+        fail(Mistake::MISUSE, where, "arrived again here",
+             "a second barrier.cluster.arrive without a wait between");
     schedule_point();
     story::record(where, relaxed ? "arrives, relaxed" : "arrives", "cluster barrier, phase %d",
                   int(cluster.phase));
@@ -217,8 +213,8 @@ void cluster_wait(Site where, bool aligned) {
         warp_aligned("barrier.cluster.wait", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals == thread.cluster_waits)
-        fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before", where,
-             "waits here");
+        fail(Mistake::MISUSE, where, "waits here",
+             "a barrier.cluster.wait without an arrive before");
     schedule_point();
     const std::uint64_t phase = thread.cluster_waits++;
     wait_for(cluster, phase, where, [&cluster] {

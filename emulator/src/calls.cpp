@@ -14,11 +14,10 @@ void *dynamic_shared(std::size_t bytes, Site where) {
     const SharedMemory &shared = current->cta->shared;
     const std::size_t asked_for = shared.dynamic_size();
     if (bytes > asked_for)
-        fail(Mistake::MISUSE,
-             format("the kernel takes %zu bytes of dynamic shared memory, and the launch requested "
-                    "%zu",
-                    bytes, asked_for),
-             {note_at(where, "taken here")});
+        fail(Mistake::MISUSE, {note_at(where, "taken here")},
+             "the kernel takes %zu bytes of dynamic shared memory, and the launch requested "
+             "%zu",
+             bytes, asked_for);
     return shared.dynamic();
 }
 
@@ -55,10 +54,8 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     proof::does_something_else();
     schedule_point();
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
-        fail(Mistake::ADDRESS,
-             format("an atomic access of %zu bytes at %p, which is not aligned to them", bytes,
-                    address),
-             where, "accessed it here");
+        fail(Mistake::ADDRESS, where, "accessed it here",
+             "an atomic access of %zu bytes at %p, which is not aligned to them", bytes, address);
     const CellAccess access{.is_write = touch != Touch::READ,
                             .where = where,
                             .strength = Strength::ATOMIC,

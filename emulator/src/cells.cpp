@@ -154,7 +154,7 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
 
 [[noreturn]] void fail_as(Mistake mistake, const std::string &what, std::vector<Note> notes) {
     current = nullptr; // both are named
-    fail(mistake, what, notes);
+    fail(mistake, notes, "%s", what.c_str());
 }
 
 [[noreturn]] void fail_unordered(const Running &now, const Epoch &other, bool other_writes,

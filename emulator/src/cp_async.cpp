@@ -35,7 +35,7 @@ void arrive_after(Thread &thread, std::uint64_t number) {
 void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
                      Site where) {
     const auto reject = [where](const std::string &what) {
-        fail(Mistake::MISUSE, what, where, "called it here");
+        fail(Mistake::MISUSE, where, "called it here", "%s", what.c_str());
     };
     const auto aligned = [bytes](const void *pointer) {
         return reinterpret_cast<std::uintptr_t>(pointer) % std::uintptr_t(bytes) == 0;

@@ -58,9 +58,9 @@ void output_written(const Thread &thread, const void *address, std::size_t bytes
     for (std::size_t element = begin; element < end; ++element) {
         if (const std::uint32_t before = std::exchange(written[element], writers.size()))
             fail(Mistake::HAZARD,
-                 format("the launch writes the output at offset %zu twice", element * ELEMENT),
                  {note_of(writer, "wrote it here"),
-                  note_of(writers[before - 1], "had written it here")});
+                  note_of(writers[before - 1], "had written it here")},
+                 "the launch writes the output at offset %zu twice", element * ELEMENT);
     }
 }
 

@@ -146,12 +146,11 @@ std::string global_mistake(const char *access, const void *address, std::size_t 
 void check_global(const void *begin, std::size_t bytes, const char *copy, Site where) {
     const GlobalPlace place = global_place(begin, bytes);
     if (place == GlobalPlace::ELSEWHERE && is_host_memory(begin))
-        fail(Mistake::ADDRESS,
-             format("%s with %p, an address of the host: kernels cannot access it", copy, begin),
-             where, "started it here");
+        fail(Mistake::ADDRESS, where, "started it here",
+             "%s with %p, an address of the host: kernels cannot access it", copy, begin);
     if (place == GlobalPlace::FREED || place == GlobalPlace::OUTSIDE)
-        fail(Mistake::ADDRESS, global_mistake(format("%s of", copy).c_str(), begin, bytes), where,
-             "started it here");
+        fail(Mistake::ADDRESS, where, "started it here", "%s",
+             global_mistake(format("%s of", copy).c_str(), begin, bytes).c_str());
 }
 
 } // namespace emulator

@@ -283,7 +283,7 @@ void fail_with_deadlock(const Cluster &cluster) {
             return note.text.find(", phase 0 (parity 0): ") != std::string::npos;
         }))
         what += "; where nothing has to be waited for at first, the parity is 1";
-    fail(Mistake::DEADLOCK, what, notes);
+    fail(Mistake::DEADLOCK, notes, "%s", what.c_str());
 }
 
 // ----------------------------------------------------------------------------

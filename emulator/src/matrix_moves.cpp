@@ -63,10 +63,9 @@ void move_together(Move &move, const void *row, bool is_write) {
     if (current->lane() < move.matrices * ROWS) {
         move.row = shared_offset(row, move.site);
         if (move.row % ROW_BYTES != 0)
-            fail(Mistake::MISUSE,
-                 format("%s: the row at shared address 0x%x is not 16-byte aligned", name,
-                        SHARED_BASE + move.row),
-                 move.site, "passed it here");
+            fail(Mistake::MISUSE, move.site, "passed it here",
+                 "%s: the row at shared address 0x%x is not 16-byte aligned", name,
+                 SHARED_BASE + move.row);
         access_shared(*move.cta, move.row, ROW_BYTES, {is_write, move.site});
     }
     warp_together(name, &move, is_write ? move_all<true> : move_all<false>, move.site);

@@ -29,10 +29,9 @@ struct Descriptor {
         return std::uint32_t(bits >> first) & ((1u << size) - 1);
     }
     [[noreturn]] void reject(const std::string &why) const {
-        fail(Mistake::MISUSE,
-             format("wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)bits,
-                    why.c_str()),
-             where, "called wgmma here");
+        fail(Mistake::MISUSE, where, "called wgmma here",
+             "wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)bits,
+             why.c_str());
     }
 };
 

@@ -147,7 +147,8 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 // `what` follows the barrier's name.
 [[noreturn]] void fail_on(const Barrier &barrier, Mistake mistake, const std::string &what,
                           Site where, const char *did) {
-    fail(mistake, mbarrier_name(barrier.place) + what, notes_of(barrier, where, did));
+    fail(mistake, notes_of(barrier, where, did), "%s%s", mbarrier_name(barrier.place).c_str(),
+         what.c_str());
 }
 
 // ---------------------------------------------------------------------------- checks
@@ -155,17 +156,18 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 // `is_copy`: a copy completes on it.
 void check_aligned(MbarrierRef place, Site where, bool is_copy = false) {
     if (place.offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes",
+        fail(Mistake::MISUSE,
              {is_copy ? note_at(where, "a copy was to complete on one that is not")
-                      : note_at(*current, where, "used one that is not")});
+                      : note_at(*current, where, "used one that is not")},
+             "an mbarrier has to be aligned to 8 bytes");
 }
 
 // The barrier at a place, whole and initialised.
 Barrier &whole_barrier(MbarrierRef place, Site where) {
     Barrier *barrier = find_barrier(place);
     if (barrier == nullptr)
-        fail(Mistake::LIFETIME, mbarrier_name(place) + " is used and was never initialised",
-             {note_of(where, current != nullptr ? "used it" : "used")});
+        fail(Mistake::LIFETIME, {note_of(where, current != nullptr ? "used it" : "used")},
+             "%s is used and was never initialised", mbarrier_name(place).c_str());
     if (word_of(place) != packed(*barrier))
         fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,
                 "used it");
@@ -447,9 +449,8 @@ void mbarrier_init(MbarrierRef place, int arrivals, Site where) {
     schedule_point();
     check_aligned(place, where);
     if (arrivals < 1 || arrivals > LARGEST_COUNT)
-        fail(Mistake::MISUSE,
-             format("an mbarrier's phase takes 1 to %d arrivals, not %d", LARGEST_COUNT, arrivals),
-             where, "initialised one");
+        fail(Mistake::MISUSE, where, "initialised one",
+             "an mbarrier's phase takes 1 to %d arrivals, not %d", LARGEST_COUNT, arrivals);
     // None may be initialised over another one before mbarrier.inval, which no rung uses.
     if (const Barrier *other = find_barrier(place))
         fail_on(*other, Mistake::MISUSE, " is initialised a second time", where,
@@ -552,8 +553,7 @@ void mbarrier_invalidate(MbarrierRef place, Site where) {
 bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order, Poll how) {
     Barrier &barrier = usable_barrier(place, where);
     if (parity != 0 && parity != 1)
-        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
-             "waited");
+        fail(Mistake::MISUSE, where, "waited", "parity %d is waited for, not 0 or 1", parity);
     const bool completed = (barrier.phase & 1) != static_cast<std::uint64_t>(parity);
     if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
@@ -619,10 +619,9 @@ void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
     Barrier &barrier = whole_barrier(place, where);
     barrier.pending -= last;
     if (barrier.pending < 0)
-        fail(Mistake::MISUSE,
-             format("%s gets more arrivals than the barrier's count, %d: a copy arrives",
-                    mbarrier_name(place).c_str(), barrier.expected),
-             {note_at(where, "the arrival of copies was requested here")});
+        fail(Mistake::MISUSE, {note_at(where, "the arrival of copies was requested here")},
+             "%s gets more arrivals than the barrier's count, %d: a copy arrives",
+             mbarrier_name(place).c_str(), barrier.expected);
     land(barrier, 0, where); // may complete the phase
 }
 
@@ -630,10 +629,10 @@ void mbarriers_cta_exits(Cta &cta) {
     for (const auto &[offset, barrier] : barriers_of(cta).by_offset)
         if (barrier.bytes < 0)
             fail(Mistake::LIFETIME,
-                 format("CTA %d exits without having waited for all copies: ", cta.rank) +
-                     state_of(barrier),
                  {note_at(barrier.unannounced, "the last of these copies was started here"),
-                  note_at(barrier.init_site, "the barrier was initialised here")});
+                  note_at(barrier.init_site, "the barrier was initialised here")},
+                 "CTA %d exits without having waited for all copies: %s", cta.rank,
+                 state_of(barrier).c_str());
 }
 
 } // namespace emulator

@@ -21,7 +21,7 @@ Cta &own() { return *current->cta; }
 bool is_own(std::uint32_t address) { return int(cta_rank_of(address)) == own().rank; }
 
 [[noreturn]] void misuse(const std::string &what, Site where) {
-    fail(Mistake::MISUSE, what, where, "called it here");
+    fail(Mistake::MISUSE, where, "called it here", "%s", what.c_str());
 }
 
 void check_own(std::uint32_t address, const char *what, Site where) {
@@ -34,18 +34,17 @@ void check_own(std::uint32_t address, const char *what, Site where) {
 
 void check_alignment(std::uint64_t address, std::size_t bytes, Site where) {
     if (address % bytes != 0)
-        fail(Mistake::MISUSE, format("an access of %zu bytes that is not aligned to them", bytes),
-             where, "accessed it here");
+        fail(Mistake::MISUSE, where, "accessed it here",
+             "an access of %zu bytes that is not aligned to them", bytes);
 }
 
 // What the own CTA has at the place of its or a peer's bytes.
 void *own_place(std::uint32_t address, std::size_t bytes, Site where) {
     const std::uint32_t in_cta = address & OFFSET_MASK;
     if (in_cta < SHARED_BASE || in_cta - SHARED_BASE + bytes > own().shared.size())
-        fail(Mistake::ADDRESS,
-             format("%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes,
-                    address, SHARED_BASE, SHARED_BASE + own().shared.size()),
-             where, "used it here");
+        fail(Mistake::ADDRESS, where, "used it here",
+             "%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes, address,
+             SHARED_BASE, SHARED_BASE + own().shared.size());
     return own().shared.generic(in_cta - SHARED_BASE, bytes);
 }
 
@@ -254,7 +253,7 @@ void unknown(const char *file, int line, const char *what) {
     _exit(2);
 }
 
-void trap(Site where) { fail(Mistake::MISUSE, "the kernel traps", where, "trapped here"); }
+void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel traps"); }
 
 // ---------------------------------------------------------------------------- matrices
 

@@ -33,9 +33,8 @@ void set_register_pool(int threads, int ctas) {
 void setmaxnreg(bool more, int registers, Site where) {
     const char *const what = more ? "setmaxnreg.inc" : "setmaxnreg.dec";
     if (registers < FEWEST || registers > MOST || registers % STEP != 0)
-        fail(Mistake::MISUSE,
-             format("%s to %d registers: multiples of 8 from 24 to 256", what, registers), where,
-             "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "%s to %d registers: multiples of 8 from 24 to 256", what, registers);
     warp_aligned(what, where);
     if (current->lane() != 0)
         return;
@@ -43,11 +42,10 @@ void setmaxnreg(bool more, int registers, Site where) {
     RegisterCount &warp = cta.warps[std::size_t(current->warp())].registers;
     warp = {registers, warp.changes + 1, where};
     if (more && registers_held(cta) > pool)
-        fail(Mistake::DEADLOCK,
-             format("setmaxnreg.inc to %d registers waits for ever: the CTA's warps would hold %d "
-                    "registers or more, and the CTA has at most %d",
-                    registers, registers_held(cta), pool),
-             where, "called it here");
+        fail(Mistake::DEADLOCK, where, "called it here",
+             "setmaxnreg.inc to %d registers waits for ever: the CTA's warps would hold %d "
+             "registers or more, and the CTA has at most %d",
+             registers, registers_held(cta), pool);
 }
 
 void check_register_changes(const Cta &cta) {
@@ -57,11 +55,11 @@ void check_register_changes(const Cta &cta) {
         const RegisterCount &warp = cta.warps[i].registers;
         if (warp.changes != first.changes || warp.count != first.count)
             fail(Mistake::MISUSE,
-                 format("setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d "
-                        "times, last for %d registers, warp %zu %d times, last for %d",
-                        i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
-                        warp.count),
-                 {note_at((warp.changes > first.changes ? warp : first).site, "executed here")});
+                 {note_at((warp.changes > first.changes ? warp : first).site, "executed here")},
+                 "setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d "
+                 "times, last for %d registers, warp %zu %d times, last for %d",
+                 i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
+                 warp.count);
     }
     // What the warps that never asked were launched with is not in the pool.
     int asked = 0, held = 0;
@@ -73,12 +71,10 @@ void check_register_changes(const Cta &cta) {
             most = &warp;
     }
     if (held * WARP_LANES > pool / int(cta.warps.size()) * asked)
-        fail(
-            Mistake::DEADLOCK,
-            format("setmaxnreg.inc to %d registers waits for ever: the other warps of CTA %d never "
-                   "gave enough back (setmaxnreg.dec)",
-                   most->registers.count, cta.rank),
-            most->registers.site, "called it here");
+        fail(Mistake::DEADLOCK, most->registers.site, "called it here",
+             "setmaxnreg.inc to %d registers waits for ever: the other warps of CTA %d never "
+             "gave enough back (setmaxnreg.dec)",
+             most->registers.count, cta.rank);
 }
 
 } // namespace emulator

@@ -88,6 +88,14 @@ std::string lines_of(const Note &note) {
            line_of("      called from ", note.caller);
 }
 
+std::string printed(const char *format, std::va_list arguments) {
+    char *made = nullptr;
+    const int length = vasprintf(&made, format, arguments);
+    const std::string text(made, length > 0 ? std::size_t(length) : 0);
+    std::free(made);
+    return text;
+}
+
 void print(const std::string &text) {
     std::fflush(stdout);
     std::fputs(text.c_str(), stderr);
@@ -130,24 +138,30 @@ void say(const char *kind, const std::string &what) {
     print(format("%s: %s: ", report_prefix, kind) + what + "\n");
 }
 
-void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
-    warn(mistake, what, notes);
+[[noreturn]] static void fail_with(Mistake mistake, const std::vector<Note> &notes,
+                                   const char *what, std::va_list arguments) {
+    warn(mistake, printed(what, arguments), notes);
     print(worded(story::text(word_for(mistake), notes)));
     _exit(1);
 }
 
-void fail(Mistake mistake, const std::string &what, const Origin &where, const char *did) {
-    fail(mistake, what, {note_at(*current, where, did)});
+void fail(Mistake mistake, const std::vector<Note> &notes, const char *what, ...) {
+    std::va_list arguments;
+    va_start(arguments, what);
+    fail_with(mistake, notes, what, arguments);
+}
+
+void fail(Mistake mistake, const Origin &where, const char *did, const char *what, ...) {
+    std::va_list arguments;
+    va_start(arguments, what);
+    fail_with(mistake, {note_at(*current, where, did)}, what, arguments);
 }
 
 std::string format(const char *format, ...) {
     std::va_list arguments;
     va_start(arguments, format);
-    char *made = nullptr;
-    const int length = vasprintf(&made, format, arguments);
+    const std::string text = printed(format, arguments);
     va_end(arguments);
-    const std::string text(made, length > 0 ? static_cast<std::size_t>(length) : 0);
-    std::free(made);
     return text;
 }
 
@@ -275,11 +289,11 @@ std::string what_is_wrong(const siginfo_t *info) {
 void on_fault(int signal, siginfo_t *info, void *context) {
     if (const Operation *operation = operation_in_progress()) {
         const std::string did = format("started the %s that made it", operation->name);
-        fail(Mistake::ADDRESS, what_is_wrong(info),
-             {note_at(*operation->issuer, operation->site, did.c_str())});
+        fail(Mistake::ADDRESS, {note_at(*operation->issuer, operation->site, did.c_str())}, "%s",
+             what_is_wrong(info).c_str());
     }
     if (current != nullptr)
-        fail(Mistake::ADDRESS, what_is_wrong(info), code_of(context), "did it here");
+        fail(Mistake::ADDRESS, code_of(context), "did it here", "%s", what_is_wrong(info).c_str());
     std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
 }
 

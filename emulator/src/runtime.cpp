@@ -252,7 +252,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
                           void (*call)(const void *context), const void *context,
                           std::size_t bytes) {
     if (current_cluster != nullptr) // before the kernel is called for its bounds
-        fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
+        fail(Mistake::MISUSE, {}, "a kernel is launched from a kernel");
     KernelBounds bounds;
     if (translated_program)
         bounds = bounds_of_kernel(call, context);
@@ -263,7 +263,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
         return failed(error);
     }
     if (!translated_program && (cluster.y != 1 || cluster.z != 1))
-        fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
+        fail(Mistake::MISUSE, {}, "the emulator supports clusters along x only");
     set_register_pool(int(volume(config.blockDim)), bounds.ctas);
     forget_static_shared(allowed_to(kernel).most_shared());
     set_parameters(context, bytes);

@@ -36,7 +36,7 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
                                          : dynamic_bytes_rounded_ + static_shared_capacity;
     begin_ = static_cast<unsigned char *>(map_between_margins(static_bytes_ + reach_));
     if (begin_ == nullptr)
-        fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
+        fail(Mistake::ADDRESS, {}, "cannot map shared memory: %s", std::strerror(errno));
     dynamic_ = begin_ + static_bytes_;
     std::memset(begin_, UNINITIALISED, static_bytes_ + reach_);
 }
@@ -71,10 +71,9 @@ void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) c
         return;
     if (offset >= static_bytes_ + dynamic_bytes_rounded_ && end <= size())
         return;
-    fail(Mistake::ADDRESS,
-         format("%zu bytes at offset %u of the shared memory of CTA %d, which has %zu", bytes,
-                offset, cta_->rank, size()),
-         {});
+    fail(Mistake::ADDRESS, {},
+         "%zu bytes at offset %u of the shared memory of CTA %d, which has %zu", bytes, offset,
+         cta_->rank, size());
 }
 
 unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) const {
@@ -85,18 +84,16 @@ unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) co
 std::uint32_t shared_address(const void *object, Site where) {
     const SharedMemory &shared = current->cta->shared;
     if (!shared.contains(object))
-        fail(Mistake::ADDRESS,
-             format("%p is not an address in the CTA's own shared memory", object), where,
-             "took it for one");
+        fail(Mistake::ADDRESS, where, "took it for one",
+             "%p is not an address in the CTA's own shared memory", object);
     return SHARED_BASE + shared.offset_of(object);
 }
 
 static Cta &cta_of_rank(int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
     if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
-        fail(Mistake::MISUSE,
-             format("CTA %d of a cluster of %zu is requested", rank, cluster.ctas.size()), where,
-             "requested it");
+        fail(Mistake::MISUSE, where, "requested it", "CTA %d of a cluster of %zu is requested",
+             rank, cluster.ctas.size());
     return *cluster.ctas[static_cast<std::size_t>(rank)];
 }
 
@@ -110,11 +107,10 @@ SharedPlace peer_at(const void *object, int rank, Site where) {
                                    rank),
                             {note_at(*current, where, "used it")});
     if (&peer != current->cta && current->cluster_waits == 0)
-        fail(Mistake::LIFETIME,
-             format("the shared memory of CTA %d is used before any cluster barrier: the CTA may "
-                    "not have started",
-                    rank),
-             where, "used it");
+        fail(Mistake::LIFETIME, where, "used it",
+             "the shared memory of CTA %d is used before any cluster barrier: the CTA may "
+             "not have started",
+             rank);
     return {&peer, offset};
 }
 

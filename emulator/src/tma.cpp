@@ -24,7 +24,7 @@ constexpr std::uint32_t STORE_CHUNK = 16; // bytes
 // `copy` names the instruction, "TMA load", with which `why` goes on.
 [[noreturn]] void reject(const char *copy, const std::string &why, Site where,
                          Mistake mistake = Mistake::MISUSE) {
-    fail(mistake, copy + why, where, "started the copy here");
+    fail(mistake, where, "started the copy here", "%s%s", copy, why.c_str());
 }
 
 void check_parameter(const void *map, const char *copy, Site where) {
@@ -79,12 +79,10 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
                 Site where) {
     Box box{checked_map(map, at.rank, copy, where), at};
     if (!order::is_after_launch_before())
-        fail(Mistake::HAZARD,
-             format(
-                 "%s in a kernel that was launched early, by a thread that neither has waited for "
-                 "the launch before, which may still use that memory, nor comes after one that has",
-                 copy),
-             where, "started the copy here, without wait_for_launch_before");
+        fail(Mistake::HAZARD, where, "started the copy here, without wait_for_launch_before",
+             "%s in a kernel that was launched early, by a thread that neither has waited for "
+             "the launch before, which may still use that memory, nor comes after one that has",
+             copy);
     const unsigned char *begin = nullptr, *end = nullptr;
     walk_rows(box, [&](const BoxRow &row) {
         begin = begin == nullptr ? row.global : begin;
@@ -114,9 +112,8 @@ void start_load(Operation started, MbarrierRef barrier, const Move &move) {
     started.barrier = barrier.offset;
     started.complete = [barrier, move](const Operation &load) {
         if (load.cta->exited())
-            fail(Mistake::LIFETIME,
-                 format("a %s reaches CTA %d, which has exited", load.name, load.cta->rank),
-                 {note_at(load.site, "the load was started here")});
+            fail(Mistake::LIFETIME, {note_at(load.site, "the load was started here")},
+                 "a %s reaches CTA %d, which has exited", load.name, load.cta->rank);
         access_shared(*load.cta, load.tile, load.bytes, {true, load.site});
         peer_uses(*load.cta, load.site);
         move(load);
@@ -173,9 +170,8 @@ void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barr
                Site where) {
     const std::uint32_t offset = shared_offset(to, where), source = shared_offset(from, where);
     if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
-        fail(Mistake::MISUSE,
-             "cp.async.bulk with an address or a size that is not a multiple of 16", where,
-             "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "cp.async.bulk with an address or a size that is not a multiple of 16");
     current->cta->shared.generic(offset, bytes); // fails if it is not inside
     barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
@@ -253,10 +249,9 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
     for (int i = 0; i < at.rank; ++i)
         if (at.at[i] < 0)
-            fail(Mistake::MISUSE,
-                 format("a TMA store's coordinates must not be negative: coordinate %d is %d", i,
-                        at.at[i]),
-                 {note_at(where, "stored here")});
+            fail(Mistake::MISUSE, {note_at(where, "stored here")},
+                 "a TMA store's coordinates must not be negative: coordinate %d is %d", i,
+                 at.at[i]);
     const Box box = checked_box(map, at, tile, "TMA store", where);
     const std::uint64_t element = box.tensor.element_bytes, row = box.tensor.sizes[0] * element;
     if (row % STORE_CHUNK != 0 && (at.at[0] + box.tensor.box[0]) * element > row)
@@ -294,9 +289,8 @@ void bulk_wait(int pending, bool read, Site where) {
 void tma_thread_exits(Thread &thread) {
     const OperationGroup &open = thread.bulk.open;
     if (open.operations > 0)
-        fail(Mistake::MISUSE,
-             "exit with a TMA store that the thread has never committed (bulk_commit)",
-             {note_at(thread, open.site, "started the store here")});
+        fail(Mistake::MISUSE, {note_at(thread, open.site, "started the store here")},
+             "exit with a TMA store that the thread has never committed (bulk_commit)");
 }
 
 } // namespace emulator

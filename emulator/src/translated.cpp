@@ -66,7 +66,8 @@ void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, 
                           "and may have %zu: the launch fails",
                           end, dynamic, most_shared);
     if (!too_much.empty())
-        fail(Mistake::MISUSE, too_much, where, "came to the declaration that is too much");
+        fail(Mistake::MISUSE, where, "came to the declaration that is too much", "%s",
+             too_much.c_str());
     static_shared_used = std::max(static_shared_used, end);
     return shared.static_part() + place;
 }
@@ -138,7 +139,7 @@ std::string hint_on_alignment() {
 void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
                          const std::vector<Note> &notes) {
     if (!is_allowed(name))
-        fail(mistake, translated_program ? format("%s [%s]", what.c_str(), name) : what, notes);
+        fail(mistake, notes, translated_program ? "%s [%s]" : "%s", what.c_str(), name);
     static std::set<std::tuple<std::string, std::string, int>> said;
     proof::fails(proof::RACES, "a report is allowed", Site{});
     if (said.insert({name, notes.front().file, notes.front().line}).second)

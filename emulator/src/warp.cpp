@@ -36,10 +36,9 @@ bool same_place(Site a, Site b) {
 [[noreturn]] void fail_diverged(const Rendezvous &meeting, const Call &call, Site where) {
     const Thread &first = *meeting.waiting.threads.front();
     fail(Mistake::MISUSE,
-         format("the lanes of a warp have diverged: %s of %s against %s of %s", call.what,
-                lanes_name(call.mask).c_str(), meeting.call.what,
-                lanes_name(meeting.call.mask).c_str()),
-         {note_at(*current, where, "came here"), note_at(first, first.wait.where, "waits here")});
+         {note_at(*current, where, "came here"), note_at(first, first.wait.where, "waits here")},
+         "the lanes of a warp have diverged: %s of %s against %s of %s", call.what,
+         lanes_name(call.mask).c_str(), meeting.call.what, lanes_name(meeting.call.mask).c_str());
 }
 
 // Does the work and lets all lanes continue, if none is missing. Lanes that have exited never
@@ -49,10 +48,9 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     const std::uint32_t exited = warp_of(thread).exited;
     const std::uint32_t missing = call.mask & ~meeting.lanes;
     if ((missing & exited) != 0 && !call.exited_may_miss)
-        fail(Mistake::MISUSE,
-             format("%s needs %s of warp %d of CTA %d, which exited", call.what,
-                    lanes_name(missing & exited).c_str(), thread.warp(), thread.cta->rank),
-             {note_at(where, "it was called here")});
+        fail(Mistake::MISUSE, {note_at(where, "it was called here")},
+             "%s needs %s of warp %d of CTA %d, which exited", call.what,
+             lanes_name(missing & exited).c_str(), thread.warp(), thread.cta->rank);
     if ((missing & ~exited) != 0)
         return;
     if (call.work != nullptr)
@@ -70,9 +68,8 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
 Rendezvous &meeting_for(const Call &call, Site where) {
     const std::uint32_t own = bit_of(current->lane());
     if ((call.mask & own) == 0)
-        fail(Mistake::MISUSE,
-             format("%s with a mask, 0x%08x, without the lane itself", call.what, call.mask), where,
-             "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "%s with a mask, 0x%08x, without the lane itself", call.what, call.mask);
     auto &meetings = warp_of(*current).meetings;
     Rendezvous *vacant = nullptr;
     for (const std::unique_ptr<Rendezvous> &meeting : meetings) {
@@ -153,10 +150,9 @@ void shuffle(void **arguments) {
         const int source = source_of(lane, *mine);
         const ShuffleLane *theirs = static_cast<const ShuffleLane *>(arguments[source]);
         if (theirs == nullptr)
-            fail(Mistake::MISUSE,
-                 format("%s: lane %d reads from lane %d, which does not take part",
-                        name_of(mine->how), lane, source),
-                 {note_at(mine->site, "it was called here")});
+            fail(Mistake::MISUSE, {note_at(mine->site, "it was called here")},
+                 "%s: lane %d reads from lane %d, which does not take part", name_of(mine->how),
+                 lane, source);
         mine->result = theirs->value;
     }
 }
@@ -218,11 +214,11 @@ void check_exited(const Thread &of_warp, std::uint64_t number) {
         }
     if (past != 0)
         fail(Mistake::MISUSE,
-             format("the lanes of a warp have diverged: %s of warp %d of CTA %d went past %s, "
-                    "which is .aligned, and exited",
-                    lanes_name(past).c_str(), of_warp.warp(), of_warp.cta->rank, call.what),
              {note_at(call.site, format("lane %d executed it here", call.lane)),
-              note_at(*one, one->last_access, "was here last")});
+              note_at(*one, one->last_access, "was here last")},
+             "the lanes of a warp have diverged: %s of warp %d of CTA %d went past %s, "
+             "which is .aligned, and exited",
+             lanes_name(past).c_str(), of_warp.warp(), of_warp.cta->rank, call.what);
 }
 
 } // namespace
@@ -241,10 +237,10 @@ void warp_aligned(const char *what, Site where) {
     AlignedCall &call = warp.aligned[index];
     if (!same_text(call.what, what) || !same_place(call.site, where))
         fail(Mistake::MISUSE,
-             format("the lanes of a warp have diverged: %s is .aligned, and lane %d came to %s",
-                    what, call.lane, call.what),
              {note_at(thread, where, "came here"),
-              note_at(call.site, format("lane %d came here", call.lane))});
+              note_at(call.site, format("lane %d came here", call.lane))},
+             "the lanes of a warp have diverged: %s is .aligned, and lane %d came to %s", what,
+             call.lane, call.what);
     if (++call.lanes == WARP_LANES) { // the first call: no lane still has to execute it
         warp.aligned.erase(warp.aligned.begin());
         ++warp.first_aligned;
@@ -259,9 +255,8 @@ void warp_together(const char *what, void *argument, void (*work)(void **argumen
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where) {
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
-        fail(Mistake::MISUSE,
-             format("%s in segments of %d lanes: not a power of two up to 32", name_of(how), width),
-             where, "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "%s in segments of %d lanes: not a power of two up to 32", name_of(how), width);
     ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
     join({name_of(how), mask, shuffle}, &mine, where);
     return mine.result;

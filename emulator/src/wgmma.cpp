@@ -28,7 +28,7 @@ bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
 }
 
 [[noreturn]] void fail_unfenced(const char *why, Site where) {
-    fail(Mistake::HAZARD, format("wgmma without wgmma_fence: %s", why), where, "called wgmma here");
+    fail(Mistake::HAZARD, where, "called wgmma here", "wgmma without wgmma_fence: %s", why);
 }
 
 // The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
@@ -48,18 +48,18 @@ void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, b
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
         if (!is_same && in_flight(state, range))
             fail(Mistake::HAZARD,
-                 format("wgmma with n = %zu on accumulators that overlap those of one in flight, "
-                        "with n = %zu",
-                        claimed.bytes / 2, range.bytes / 2),
                  {note_at(thread, claimed.site, "called wgmma here"),
-                  note_at(thread, range.site, "called the one in flight here")});
+                  note_at(thread, range.site, "called the one in flight here")},
+                 "wgmma with n = %zu on accumulators that overlap those of one in flight, "
+                 "with n = %zu",
+                 claimed.bytes / 2, range.bytes / 2);
         is_known |= is_same;
     }
     std::uint32_t first;
     std::memcpy(&first, claimed.begin, sizeof first);
     if (adds && !is_known && first == FIBER_POISON)
-        fail(Mistake::HAZARD, "wgmma adds to accumulators that the thread has never written",
-             claimed.site, "called wgmma here");
+        fail(Mistake::HAZARD, claimed.site, "called wgmma here",
+             "wgmma adds to accumulators that the thread has never written");
 }
 
 // From now on the wgmma uses these. Ranges that overlap it are dropped: those of its accumulators,
@@ -81,9 +81,9 @@ void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment 
         for (const RegisterWrite &write : state.written)
             if (overlaps(write, begin, 4))
                 fail(Mistake::HAZARD,
-                     "wgmma without wgmma_fence: registers of A were written since the last one",
                      {note_at(thread, where, "called wgmma here"),
-                      note_at(thread, write.pc, "wrote them here")});
+                      note_at(thread, write.pc, "wrote them here")},
+                     "wgmma without wgmma_fence: registers of A were written since the last one");
         claim_registers(state, {begin, 4, number, where, true});
     }
 }
@@ -96,8 +96,8 @@ Warpgroup &own_warpgroup(const char *what, Site where) {
     std::vector<Warpgroup> &warpgroups = current->cta->warpgroups;
     const std::size_t index = std::size_t(current->warpgroup());
     if (index >= warpgroups.size())
-        fail(Mistake::MISUSE, "wgmma needs whole warpgroups of 128 threads", where,
-             "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "wgmma needs whole warpgroups of 128 threads");
     return warpgroups[index];
 }
 
@@ -148,9 +148,9 @@ void check_agreement(const Wgmma &slot, const WgmmaForm &form, std::uint64_t a, 
                                                                  : nullptr;
     if (what != nullptr)
         fail(Mistake::MISUSE,
-             format("the threads of a warpgroup disagree about %s of a wgmma", what),
              {note_at(*current, where, "called it here"),
-              note_at(slot.site, "the first thread of the warpgroup called it here")});
+              note_at(slot.site, "the first thread of the warpgroup called it here")},
+             "the threads of a warpgroup disagree about %s of a wgmma", what);
 }
 
 // Each warp reads all of B and its own rows of A, when it comes: it has to be after the writes of
@@ -207,8 +207,8 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     Warpgroup &group = own_warpgroup("wgmma", where);
     AccumulatorState &state = self.accumulators;
     if (form.n < 8 || form.n > WGMMA_LARGEST_N || form.n % 8 != 0)
-        fail(Mistake::MISUSE, format("wgmma: n is %d; it is a multiple of 8 up to 256", form.n),
-             where, "called it here");
+        fail(Mistake::MISUSE, where, "called it here",
+             "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
     const std::uint64_t number = state.issued;
     const AccumulatorRange claimed{reinterpret_cast<const char *>(acc),
                                    sizeof(float) * std::size_t(form.n) / 2, number, where};
@@ -286,12 +286,11 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
             continue;
         if (in_flight(state, range))
             fail(Mistake::HAZARD,
-                 format("%s are %s while a wgmma that %s them is in flight: %s",
-                        range.is_a ? "registers of A" : "accumulators",
-                        is_write ? "written" : "read", range.is_a ? "reads" : "writes",
-                        why_in_flight(state, range.wgmma).c_str()),
                  {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
-                  note_at(thread, range.site, "called the wgmma here")});
+                  note_at(thread, range.site, "called the wgmma here")},
+                 "%s are %s while a wgmma that %s them is in flight: %s",
+                 range.is_a ? "registers of A" : "accumulators", is_write ? "written" : "read",
+                 range.is_a ? "reads" : "writes", why_in_flight(state, range.wgmma).c_str());
         range.touched = !range.is_a;
     }
 }
@@ -311,9 +310,8 @@ void tensor_core_thread_exits(Thread &thread) {
     const Site site = state.ranges.back().site; // of the last one
     const bool is_committed = !state.groups.empty() && state.groups.back() == state.issued;
     fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
-         format("exit with a wgmma that the thread has %s",
-                is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)"),
-         {note_at(thread, site, "called wgmma here")});
+         {note_at(thread, site, "called wgmma here")}, "exit with a wgmma that the thread has %s",
+         is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)");
 }
 
 } // namespace emulator

@@ -65,19 +65,20 @@ std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs, int known =
 // The text of a line of source without its indentation, or "" if the file cannot be read.
 std::string source_text(const std::string &file, int line);
 
-// Prints the report and ends the program. The first line says what is wrong; the notes follow, each
-// with its place and the text of that line. A thread that is running is named in the first line.
-[[noreturn]] void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
+// Prints the report and ends the program. The first line says what is wrong, as printf does; the
+// notes follow, each with its place and the text of that line. A thread that is running is named in
+// the first line.
+[[noreturn]] void fail(Mistake mistake, const std::vector<Note> &notes, const char *what, ...)
+    __attribute__((format(printf, 3, 4)));
+// The same with one note: what the current thread did at `where`.
+[[noreturn]] void fail(Mistake mistake, const Origin &where, const char *did, const char *what, ...)
+    __attribute__((format(printf, 4, 5)));
 
 // Prints the report alone.
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
 
 // Prints one line: "<prefix>: KIND: WHAT".
 void say(const char *kind, const std::string &what);
-
-// fail() with one note: what the current thread did at `where`.
-[[noreturn]] void fail(Mistake mistake, const std::string &what, const Origin &where,
-                       const char *did);
 
 // What kind of thread it is, for a sentence: "thread 128 of CTA 1 (warp 4, lane 0)".
 std::string name_of(const Thread &thread);

@@ -26,7 +26,7 @@ inline void check_access(const char *what, const void *address, std::size_t stri
                               : stride_bytes % 16 != 0 ? "rows a multiple of 16 bytes apart"
                                                        : nullptr;
     if (wrong != nullptr)
-        fail(Mistake::MISUSE, format("%s needs %s", what, wrong), {note_at(where, "called here")});
+        fail(Mistake::MISUSE, {note_at(where, "called here")}, "%s needs %s", what, wrong);
 }
 
 // Where element i of a lane is in the matrix, which is B or not.
