@@ -73,12 +73,8 @@ void peer_access(Cta &cta, const Access &access) {
     if (!translated_program)
         fail_at(access, format("a thread %s the shared memory of CTA %d through a plain pointer",
                                verb(access), cta.rank));
-    if (cta.exited() || current->cluster_waits == 0)
-        fail_at(access,
-                format("a thread %s the shared memory of CTA %d, which %s", verb(access), cta.rank,
-                       cta.exited() ? "has exited"
-                                    : "may not have started: no cluster barrier came before"));
-    peer_uses(cta, Site{});
+    check_peer(cta, access.pc);
+    peer_uses(cta, access.pc);
     access_shared(cta, cta.shared.offset_of(access.address), access.bytes,
                   {access.is_write, access.pc, access.strength});
 }
@@ -229,14 +225,12 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-void __tsan_read_range(void *p, long n) {
-    plain_access(p, static_cast<std::size_t>(n), false, __builtin_return_address(0), Strength::WEAK,
-                 false);
-}
-void __tsan_write_range(void *p, long n) {
-    plain_access(p, static_cast<std::size_t>(n), true, __builtin_return_address(0), Strength::WEAK,
-                 false);
-}
+#define RANGE(form, is_write)                                                                      \
+    void __tsan_##form##_range(void *p, std::size_t bytes) {                                       \
+        plain_access(p, bytes, is_write, __builtin_return_address(0), Strength::WEAK, false);      \
+    }
+RANGE(read, false)
+RANGE(write, true)
 
 // Atomics (std::atomic, shared_ptr, initialised statics): one thread of the operating system runs
 // everything, so that all memory orders are the same.

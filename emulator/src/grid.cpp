@@ -33,14 +33,14 @@ void check_peers_done(Cta &cta) {
             fail_unless_allowed(
                 "cluster-exit", Mistake::LIFETIME,
                 format("CTA %d exits while a peer may still use its shared memory", cta.rank),
-                {note_at(use.site, order::name_of(use.epoch) +
-                                       " used it here, and nothing orders the exit after that")});
+                {note_at(use.where, order::name_of(use.epoch) +
+                                        " used it here, and nothing orders the exit after that")});
 }
 
 void check_operations_done(Cta &cta) {
     for (const auto &[agent, use] : cta.ended)
         if (!order::covers(cta.exits, use.epoch))
-            proof::fails(proof::RACES, "a CTA may exit before the end of this", use.site);
+            proof::fails(proof::RACES, "a CTA may exit before the end of this", use.where);
     if (const Operation *operation = pending_on(cta))
         fail_unless_allowed("early-exit", Mistake::LIFETIME,
                             format("CTA %d exits while a %s still uses its shared memory: %s is "

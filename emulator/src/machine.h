@@ -173,7 +173,7 @@ struct Warp {
 struct PeerUse {
     order::Epoch epoch;
     std::uint64_t phase; // of the cluster's barrier that comes after it; NEVER of an operation
-    Site site{};
+    Origin where = Site{};
 
     static constexpr std::uint64_t NEVER = ~std::uint64_t(0);
 };
@@ -306,7 +306,7 @@ void spinning_thread_writes(Thread &thread);
 
 // The running agent uses the shared memory of another CTA of the cluster: a thread of `cta` must be
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
-void peer_uses(Cta &cta, Site where);
+void peer_uses(Cta &cta, const Origin &where);
 
 // The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
 void check_register_changes(const Cta &cta);

@@ -44,8 +44,8 @@ void mma(const char *what, Fragments &mine, Site where) {
 
 } // namespace
 
-void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                      Site where, bool fp16) {
+void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
+                  Site where, bool fp16) {
     Fragments mine{a, b, fp16};
     std::copy_n(c, SUMS, mine.sums);
     mma(fp16 ? "mma.sync.m16n8k16 (fp32 accumulators)"
@@ -55,8 +55,8 @@ void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, 
 }
 
 // The sums are rounded to fp16 once, at the end of the instruction.
-void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
-                      const std::uint32_t *c, Site where) {
+void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
+                  const std::uint32_t *c, Site where) {
     Fragments mine{a, b, true};
     std::uint16_t halves[SUMS];
     std::memcpy(halves, c, sizeof halves);

@@ -110,16 +110,6 @@ void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site wher
     return cluster_address(own_place(shared, bytes, where), int(cta_rank_of(shared)), where);
 }
 
-void cluster_load(void *to, std::uint32_t address, std::size_t bytes, Site where) {
-    check_alignment(address, bytes, where);
-    cluster_read(to, own_place(address, bytes, where), bytes, int(cta_rank_of(address)), where);
-}
-
-void cluster_store(std::uint32_t address, const void *from, std::size_t bytes, Site where) {
-    check_alignment(address, bytes, where);
-    cluster_write(own_place(address, bytes, where), from, bytes, int(cta_rank_of(address)), where);
-}
-
 // ---------------------------------------------------------------------------- copies
 
 void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,
@@ -230,20 +220,6 @@ MbarrierRef any_barrier(std::uint32_t address, Site where) {
     const std::uint64_t *const place = barrier_at(address, where);
     return is_own(address) ? MbarrierRef(place, where)
                            : MbarrierRef(place, int(cta_rank_of(address)), where);
-}
-
-// PTX ISA, shfl.sync: up compares with the segment's first lane, the others with its last one.
-std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, std::uint32_t clamp,
-                      std::uint32_t mask, bool &is_inside, Site where) {
-    const int lane = current->lane(), by = int(operand % WARP_LANES);
-    const int fixed = int(clamp >> 8 & (WARP_LANES - 1)); // bits of the lane: its segment
-    const int bound = (lane & fixed) | (int(clamp & (WARP_LANES - 1)) & ~fixed);
-    const int source = how == Shuffle::INDEX  ? (lane & fixed) | (by & ~fixed)
-                       : how == Shuffle::UP   ? lane - by
-                       : how == Shuffle::DOWN ? lane + by
-                                              : lane ^ by;
-    is_inside = how == Shuffle::UP ? source >= bound : source <= bound;
-    return std::uint32_t(warp_shuffle(how, mask, value, int(operand), WARP_LANES - fixed, where));
 }
 
 void unknown(const char *file, int line, const char *what) {

@@ -238,7 +238,7 @@ void spinning_thread_writes(Thread &thread) {
 
 // ----------------------------------------------------------------------------
 
-void peer_uses(Cta &cta, Site where) {
+void peer_uses(Cta &cta, const Origin &where) {
     if (cta.rank == order::running().who.cta)
         return;
     const order::Epoch epoch = order::epoch_now();

@@ -97,20 +97,24 @@ static Cta &cta_of_rank(int rank, Site where) {
     return *cluster.ctas[static_cast<std::size_t>(rank)];
 }
 
-SharedPlace peer_at(const void *object, int rank, Site where) {
-    const std::uint32_t offset = shared_offset(object, where);
-    Cta &peer = cta_of_rank(rank, where);
+void check_peer(const Cta &peer, const Origin &where) {
     if (peer.exited())
         fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
                             format("the shared memory of CTA %d is used after it exited: a "
                                    "cluster barrier is missing before its end",
-                                   rank),
+                                   peer.rank),
                             {note_at(*current, where, "used it")});
     if (&peer != current->cta && current->cluster_waits == 0)
         fail(Mistake::LIFETIME, where, "used it",
              "the shared memory of CTA %d is used before any cluster barrier: the CTA may "
              "not have started",
-             rank);
+             peer.rank);
+}
+
+SharedPlace peer_at(const void *object, int rank, Site where) {
+    const std::uint32_t offset = shared_offset(object, where);
+    Cta &peer = cta_of_rank(rank, where);
+    check_peer(peer, where);
     return {&peer, offset};
 }
 
@@ -130,12 +134,6 @@ void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Sit
 void *cluster_address(const void *object, int rank, Site where) {
     const std::uint32_t offset = shared_offset(object, where);
     return cta_of_rank(rank, where).shared.generic(offset, 1); // whoever uses it is checked then
-}
-
-void cluster_write(void *object, const void *from, std::size_t bytes, int rank, Site where) {
-    const SharedPlace place = map_shared(object, rank, where);
-    access_shared(*place.cta, place.offset, bytes, {true, where});
-    std::memcpy(place.cta->shared.generic(place.offset, bytes), from, bytes);
 }
 
 } // namespace emulator

@@ -112,5 +112,7 @@ struct SharedPlace {
 SharedPlace map_shared(const void *object, int rank, Site where);
 // The same without a use of it by the calling thread: an operation's will come.
 SharedPlace peer_at(const void *object, int rank, Site where);
+// The last two of these checks.
+void check_peer(const Cta &peer, const Origin &where);
 
 } // namespace emulator

@@ -117,10 +117,10 @@ void join(const Call &call, void *argument, Site where) {
 struct ShuffleLane {
     Shuffle how;
     std::uint64_t value;
-    unsigned operand;
-    int width;
+    std::uint32_t operand, clamp;
+    bool &is_inside; // the lane that it reads, of its segment
     Site site;
-    std::uint64_t result;
+    std::uint64_t result = value;
 };
 
 const char *name_of(Shuffle how) {
@@ -129,17 +129,16 @@ const char *name_of(Shuffle how) {
     return NAMES[static_cast<int>(how)];
 }
 
-// The lane whose value `lane` gets: as shfl.sync computes it, from the operand's low five bits.
-// With XOR a lane may read from segments before its own, not after it.
+// The lane whose value `lane` gets: up compares with the segment's first lane, the others with its
+// last one. (PTX ISA: shfl.sync.)
 int source_of(int lane, const ShuffleLane &wish) {
-    const int first = lane & ~(wish.width - 1);
-    const int last = first + wish.width - 1;
-    const int operand = static_cast<int>(wish.operand % WARP_LANES);
-    const int sources[] = {first + operand % wish.width, lane - operand, lane + operand,
-                           lane ^ operand};
-    const int source = sources[static_cast<int>(wish.how)];
-    const bool inside = source <= last && (source >= first || wish.how == Shuffle::XOR);
-    return inside ? source : lane;
+    const int by = int(wish.operand % WARP_LANES);
+    const int fixed = int(wish.clamp >> 8 & (WARP_LANES - 1)); // bits of the lane: its segment
+    const int bound = (lane & fixed) | (int(wish.clamp & (WARP_LANES - 1)) & ~fixed);
+    const int sources[] = {(lane & fixed) | (by & ~fixed), lane - by, lane + by, lane ^ by};
+    const int source = sources[int(wish.how)];
+    wish.is_inside = wish.how == Shuffle::UP ? source >= bound : source <= bound;
+    return wish.is_inside ? source : lane;
 }
 
 void shuffle(void **arguments) {
@@ -252,14 +251,23 @@ void warp_together(const char *what, void *argument, void (*work)(void **argumen
     join({what, WHOLE_WARP, work, false}, argument, where);
 }
 
+std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
+                           std::uint32_t operand, std::uint32_t clamp, bool &is_inside,
+                           Site where) {
+    ShuffleLane mine{how, value, operand, clamp, is_inside, where};
+    join({name_of(how), mask, shuffle}, &mine, where);
+    return mine.result;
+}
+
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where) {
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
         fail(Mistake::MISUSE, where, "called it here",
              "%s in segments of %d lanes: not a power of two up to 32", name_of(how), width);
-    ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
-    join({name_of(how), mask, shuffle}, &mine, where);
-    return mine.result;
+    const unsigned last = how == Shuffle::UP ? 0 : WARP_LANES - 1;
+    bool is_inside;
+    return warp_shuffle(how, mask, value, unsigned(operand),
+                        unsigned(WARP_LANES - width) << 8 | last, is_inside, where);
 }
 
 std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where,

@@ -4,6 +4,7 @@
 
 #include "emulator/site.h"
 
+#include <cmath>
 #include <cstddef>
 #include <type_traits>
 
@@ -67,11 +68,21 @@ void atomic_store(T *address, const T &value, Order order, Scope scope, Site whe
 // fence.acq_rel and membar.
 void thread_fence(Scope scope);
 
-// The operations min, max, inc and dec of atom and red, and what compares bits.
+// The operations min and max, of which a NaN is none, inc and dec; and what compares bits.
 namespace atomic {
 
-inline constexpr auto smaller = []<typename T>(T a, T b) { return b < a ? b : a; };
-inline constexpr auto larger = []<typename T>(T a, T b) { return a < b ? b : a; };
+inline constexpr auto smaller = []<typename T>(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        return b < a ? b : a;
+    else
+        return T(std::fmin(a, b));
+};
+inline constexpr auto larger = []<typename T>(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        return a < b ? b : a;
+    else
+        return T(std::fmax(a, b));
+};
 inline constexpr auto increment = []<typename T>(T old, T limit) {
     return old >= limit ? T(0) : T(old + 1);
 };

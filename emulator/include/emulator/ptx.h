@@ -135,23 +135,13 @@ inline constexpr auto op_fma = [](auto a, auto b, auto c) { return std::fma(a, b
 inline constexpr auto op_fma_relu = [](auto a, auto b, auto c) {
     return std::fmax(std::fma(a, b, c), 0);
 };
-inline constexpr auto op_min = [](auto a, auto b) {
-    if constexpr (std::is_integral_v<decltype(a)>)
-        return atomic::smaller(a, b);
-    else
-        return std::fmin(a, b);
-};
-inline constexpr auto op_max = [](auto a, auto b) {
-    if constexpr (std::is_integral_v<decltype(a)>)
-        return atomic::larger(a, b);
-    else
-        return std::fmax(a, b);
-};
+inline constexpr auto op_min = atomic::smaller;
+inline constexpr auto op_max = atomic::larger;
+inline constexpr auto op_inc = atomic::increment;
+inline constexpr auto op_dec = atomic::decrement;
 inline constexpr auto op_and = [](auto a, auto b) { return decltype(a)(a & b); };
 inline constexpr auto op_or = [](auto a, auto b) { return decltype(a)(a | b); };
 inline constexpr auto op_xor = [](auto a, auto b) { return decltype(a)(a ^ b); };
-inline constexpr auto op_inc = [](auto a, auto b) { return atomic::increment(a, b); };
-inline constexpr auto op_dec = [](auto a, auto b) { return atomic::decrement(a, b); };
 inline constexpr auto op_exch = [](auto, auto b) { return b; };
 
 // An operation on numbers, or on both of a pair.
@@ -311,9 +301,6 @@ EMULATOR_INLINE void store(void *to, const T (&values)[COUNT]) {
         whole.values[i] = values[i];
     *static_cast<Vector<T, COUNT> *>(to) = whole;
 }
-// The same of the shared memory of any CTA of the cluster.
-void cluster_load(void *to, std::uint32_t address, std::size_t bytes, Site where);
-void cluster_store(std::uint32_t address, const void *from, std::size_t bytes, Site where);
 // With an order: ld.acquire, st.release, .relaxed, .volatile.
 template <typename T, int COUNT>
 EMULATOR_INLINE void load_ordered(T (&values)[COUNT], const void *from, Order order, Scope scope,
@@ -404,11 +391,6 @@ void barrier_sync(int id, int threads, bool aligned, Site where);
 // The mbarrier at an address: of the own CTA, for `what`; or of any, for what arrives there.
 MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where);
 MbarrierRef any_barrier(std::uint32_t address, Site where);
-
-// shfl.sync. The clamp has the segment's width in its upper half. is_inside: whether the source
-// lane is inside of the segment.
-std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, std::uint32_t clamp,
-                      std::uint32_t mask, bool &is_inside, Site where);
 
 [[noreturn]] void trap(Site where);
 

@@ -48,9 +48,6 @@ void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Sit
 // Its address there, which the threads of this CTA may access. (mapa.u64)
 void *cluster_address(const void *object, int rank, Site where);
 
-// Writes there. (st.shared::cluster)
-void cluster_write(void *object, const void *from, std::size_t bytes, int rank, Site where);
-
 // The current CTA's rank in its cluster, and the cluster's CTAs.
 int cluster_cta_rank();
 int cluster_ctas();

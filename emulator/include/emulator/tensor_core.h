@@ -60,11 +60,11 @@ void tensor_core_thread_exits(Thread &thread);
 
 // mma.sync.m16n8k16 row.col for the calling warp: d = a * b + c with the manual's fragment layouts.
 // a: 4, b: 2 registers of two 16-bit values. fp16 = true: fp16 operands, else bf16.
-void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                      Site where, bool fp16 = true);
+void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
+                  Site where, bool fp16 = true);
 // The same with fp16 operands and accumulators: 2 registers of two.
-void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
-                      const std::uint32_t *c, Site where);
+void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
+                  const std::uint32_t *c, Site where);
 
 // ldmatrix.m8n8.x{1,2,4}{.trans}: lane 8i + r gives the address of row r of matrix i, 16-byte
 // aligned. Counted for bank conflicts.

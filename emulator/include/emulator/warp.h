@@ -35,6 +35,9 @@ int warp_elect(std::uint32_t mask, Site where);
 enum class Shuffle { INDEX, UP, DOWN, XOR };
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where);
+// The same with PTX's clamp, which has the segment's width in its upper half.
+std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
+                           std::uint32_t operand, std::uint32_t clamp, bool &is_inside, Site where);
 
 // vote.sync: one bit per lane of the mask whose predicate holds. `what` tells its forms apart.
 std::uint32_t warp_vote(const char *what, std::uint32_t mask, bool predicate, Site where);

@@ -212,24 +212,12 @@ inline float __int2float_rn(int value) { return float(value); }
 inline float __uint2float_rn(unsigned value) { return float(value); }
 
 // The smaller and the larger one, of two numbers of any types.
-template <typename A, typename B>
-requires std::is_arithmetic_v<decltype(A() + B())>
-constexpr auto min(A a, B b) {
-    using Both = decltype(a + b);
-    if constexpr (std::floating_point<Both>)
-        return std::fmin(Both(a), Both(b));
-    else
-        return Both(b) < Both(a) ? Both(b) : Both(a);
-}
-template <typename A, typename B>
-requires std::is_arithmetic_v<decltype(A() + B())>
-constexpr auto max(A a, B b) {
-    using Both = decltype(a + b);
-    if constexpr (std::floating_point<Both>)
-        return std::fmax(Both(a), Both(b));
-    else
-        return Both(a) < Both(b) ? Both(b) : Both(a);
-}
+template <typename A, typename B, typename Both = decltype(A() + B())>
+requires std::is_arithmetic_v<Both>
+constexpr Both min(A a, B b) { return emulator::atomic::smaller(Both(a), Both(b)); }
+template <typename A, typename B, typename Both = decltype(A() + B())>
+requires std::is_arithmetic_v<Both>
+constexpr Both max(A a, B b) { return emulator::atomic::larger(Both(a), Both(b)); }
 
 // A step of the emulator counts 256. (Guide: Time Function.)
 inline long long clock64() { return (long long)(emulator::next_step()) << 8; }

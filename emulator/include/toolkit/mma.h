@@ -124,12 +124,7 @@ void mma_sync(accumulator_fragment<T> &d, const fragment<matrix_a, 16, 16, 16, h
     for (std::size_t columns = 0; columns < 2; ++columns) {
         Register *to = &d_registers[columns * COUNT / 2];
         const Register *from = &c_registers[columns * COUNT / 2];
-        if constexpr (std::is_same_v<T, float>)
-            emulator::mma_m16n8k16_f32(to, a_registers.data(), &b_registers[columns * 2], from,
-                                       where);
-        else
-            emulator::mma_m16n8k16_f16(to, a_registers.data(), &b_registers[columns * 2], from,
-                                       where);
+        emulator::mma_m16n8k16(to, a_registers.data(), &b_registers[columns * 2], from, where);
     }
     d = std::bit_cast<accumulator_fragment<T>>(d_registers);
 }
