@@ -31,16 +31,13 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
 
 const char *did(const Access &access) { return access.is_write ? "wrote it here" : "read it here"; }
 
-[[noreturn]] void fail_at(const Access &access, const std::string &what) {
-    fail(Mistake::ADDRESS, access.pc, did(access), "%s", what.c_str());
-}
-
 // A vector, or another type that the compiler takes for aligned, in shared or global memory. (CUDA
 // C++ Programming Guide: Device Memory Accesses, Size and Alignment Requirement.)
 void check_alignment(const Access &access) {
-    if (access.aligned && reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0)
-        fail_at(access, format("a thread %s %zu bytes at %p, which is not aligned to them",
-                               verb(access), access.bytes, access.address));
+    if (access.aligned && std::uintptr_t(access.address) % access.bytes != 0)
+        fail(Mistake::ADDRESS, access.pc, did(access),
+             "a thread %s %zu bytes at %p, which is not aligned to them", verb(access),
+             access.bytes, access.address);
 }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -49,10 +46,10 @@ void check_alignment(const Access &access) {
     const SharedMemory &shared = cta.shared;
     const std::ptrdiff_t offset =
         static_cast<const unsigned char *>(access.address) - shared.dynamic();
-    fail_at(access,
-            format("a thread %s %zu bytes at offset %td of the dynamic shared memory of CTA "
-                   "%d, which has %zu",
-                   verb(access), access.bytes, offset, cta.rank, shared.dynamic_size()));
+    fail(Mistake::ADDRESS, access.pc, did(access),
+         "a thread %s %zu bytes at offset %td of the dynamic shared memory of CTA "
+         "%d, which has %zu",
+         verb(access), access.bytes, offset, cta.rank, shared.dynamic_size());
 }
 
 // A plain access to the CTA's own shared memory, 16 bytes at a time.
@@ -62,17 +59,17 @@ void shared_access(Thread &thread, const Access &access) {
     if (!shared.contains(static_cast<const char *>(access.address) + access.bytes - 1))
         fail_beside_shared(access, *thread.cta);
     for (std::size_t done = 0; done < access.bytes; done += WIDEST)
-        bank_access(thread, first + static_cast<std::uint32_t>(done),
-                    static_cast<int>(std::min(WIDEST, access.bytes - done)), access.is_write,
-                    access.pc);
+        bank_access(thread, first + std::uint32_t(done), int(std::min(WIDEST, access.bytes - done)),
+                    access.is_write, access.pc);
     access_shared(*thread.cta, first, access.bytes, {access.is_write, access.pc, access.strength});
 }
 
 // By an address that mapa.u64 gave: rungs have none.
 void peer_access(Cta &cta, const Access &access) {
     if (!translated_program)
-        fail_at(access, format("a thread %s the shared memory of CTA %d through a plain pointer",
-                               verb(access), cta.rank));
+        fail(Mistake::ADDRESS, access.pc, did(access),
+             "a thread %s the shared memory of CTA %d through a plain pointer", verb(access),
+             cta.rank);
     check_peer(cta, access.pc);
     peer_uses(cta, access.pc);
     access_shared(cta, cta.shared.offset_of(access.address), access.bytes,
@@ -89,10 +86,10 @@ void other_access(const Access &access) {
             return peer_access(*cta, access);
     }
     if (is_host_memory(access.address))
-        fail_at(access,
-                format("a thread %s %zu bytes at %p, an address of the host: pass memory of "
-                       "cudaMalloc",
-                       verb(access), access.bytes, access.address));
+        fail(Mistake::ADDRESS, access.pc, did(access),
+             "a thread %s %zu bytes at %p, an address of the host: pass memory of "
+             "cudaMalloc",
+             verb(access), access.bytes, access.address);
     if (fiber_stack_of(access.address) < 0) // a __device__ variable
         access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
 }
@@ -105,8 +102,10 @@ bool global_access(const Thread &thread, const Access &access) {
     if (place == GlobalPlace::ELSEWHERE)
         return false;
     if (place != GlobalPlace::INSIDE)
-        fail_at(access, global_mistake(access.is_write ? "a thread writes" : "a thread reads",
-                                       access.address, access.bytes));
+        fail(Mistake::ADDRESS, access.pc, did(access), "%s",
+             global_mistake(access.is_write ? "a thread writes" : "a thread reads", access.address,
+                            access.bytes)
+                 .c_str());
     check_alignment(access);
     if (access.is_write) {
         // Reads may be of what no earlier launch writes, as a table that the host has made.
@@ -125,8 +124,8 @@ bool global_access(const Thread &thread, const Access &access) {
 
 // The thread's own stack: from what runs now upwards.
 bool is_on_own_stack(const void *address) {
-    const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    return reinterpret_cast<std::uintptr_t>(address) - here < FIBER_STACK;
+    const std::uintptr_t here = std::uintptr_t(__builtin_frame_address(0));
+    return std::uintptr_t(address) - here < FIBER_STACK;
 }
 
 void thread_access(Thread &thread, const Access &access) {
@@ -161,8 +160,7 @@ void host_access(const Access &access) {
 // What the compiler's calls end in; `pc` is their return address.
 void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc,
                   Strength strength, bool aligned) {
-    const Access access{address,  bytes,  is_write, reinterpret_cast<std::uintptr_t>(pc),
-                        strength, aligned};
+    const Access access{address, bytes, is_write, std::uintptr_t(pc), strength, aligned};
     if (current == nullptr)
         host_access(access);
     else if (bytes > 0)
@@ -173,13 +171,12 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
 void volatile_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
     const bool is_known = current != nullptr && !is_on_own_stack(address);
     if (is_known && !is_write)
-        may_spin(address, reinterpret_cast<std::uintptr_t>(pc)); // others may write first
+        may_spin(address, std::uintptr_t(pc)); // others may write first
     plain_access(address, bytes, is_write, pc, Strength::VOLATILE, true);
     if (is_known && !is_write)
         order::atomic_read(address, Scope::SYS, false);
     if (is_known)
-        story::record(reinterpret_cast<std::uintptr_t>(pc), is_write ? "writes" : "reads",
-                      "volatile at %p", address);
+        story::record(std::uintptr_t(pc), is_write ? "writes" : "reads", "volatile at %p", address);
     if (is_known && is_write)
         order::atomic_write(address, Scope::SYS, false, false);
 }
@@ -187,7 +184,7 @@ void volatile_access(const void *address, std::size_t bytes, bool is_write, void
 // An atomic of the C++ library that changed nothing.
 void may_poll(const volatile void *address, void *pc) {
     if (current != nullptr)
-        may_spin(const_cast<const void *>(address), reinterpret_cast<std::uintptr_t>(pc));
+        may_spin(const_cast<const void *>(address), std::uintptr_t(pc));
 }
 
 } // namespace

@@ -89,7 +89,7 @@ void count(const WarpAccess &group, AccessSite &totals) {
     ++totals.instructions;
     for (int phase = 0; phase < phases; ++phase) {
         const int passes = passes_of_lanes(group, phase * lanes, lanes, bytes);
-        totals.wavefronts += static_cast<std::uint64_t>(passes);
+        totals.wavefronts += std::uint64_t(passes);
         totals.ideal += passes > 0;
         note_ways(totals, passes, group);
     }
@@ -158,10 +158,9 @@ void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is
                          Site where) {
     constexpr int ROWS = 8, ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
     WarpAccess rows;
-    rows.lanes = static_cast<std::uint32_t>((std::uint64_t(1) << matrices * ROWS) - 1);
+    rows.lanes = std::uint32_t((std::uint64_t(1) << matrices * ROWS) - 1);
     std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
-    count(rows, site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()), is_write,
-                        ROW_BYTES));
+    count(rows, site_at(matrix_sites, where.file_name(), int(where.line()), is_write, ROW_BYTES));
 }
 
 std::vector<AccessSite> access_sites() {

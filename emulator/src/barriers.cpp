@@ -85,7 +85,7 @@ std::string count_name(int expected) {
 // A call on a named barrier begins. `what`: of an .aligned one; else nullptr.
 void begin_call(const char *what, int id, int threads, Site where) {
     Cta &cta = *current->cta;
-    const int most = static_cast<int>(cta.warps.size()) * WARP_LANES;
+    const int most = int(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
         fail(Mistake::MISUSE, where, "called it here", "named barrier %d: the ids are 0 to 15", id);
     if (threads != ALL && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
@@ -103,7 +103,7 @@ void arrive(const char *did, int id, int expected, Site where, bool vote = false
     Cta &cta = *thread.cta;
     NamedBarrier &barrier = cta.barriers[id];
     Warp &warp = cta.warps[std::size_t(thread.warp())];
-    const int whole = static_cast<int>(cta.warps.size()) * WARP_LANES;
+    const int whole = int(cta.warps.size()) * WARP_LANES;
     if (expected == ALL && barrier.expected == whole) {
         expected = whole; // the same count
     } else if (barrier.expected == 0 || (barrier.expected == ALL && expected == whole)) {

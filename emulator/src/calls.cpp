@@ -53,7 +53,7 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
         proof::fails(proof::SUMS, "", where);
     proof::does_something_else();
     schedule_point();
-    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
+    if (std::uintptr_t(address) % bytes != 0)
         fail(Mistake::ADDRESS, where, "accessed it here",
              "an atomic access of %zu bytes at %p, which is not aligned to them", bytes, address);
     const CellAccess access{.is_write = touch != Touch::READ,

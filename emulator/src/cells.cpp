@@ -176,7 +176,7 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
 
 void fail_unless_allowed_as(const char *name, const std::string &what, std::vector<Note> notes) {
     Thread *interrupted = std::exchange(current, nullptr);
-    fail_unless_allowed(name, Mistake::HAZARD, what, notes);
+    fail_unless_allowed(name, Mistake::HAZARD, notes, "%s", what.c_str());
     current = interrupted;
 }
 
@@ -492,7 +492,7 @@ void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
 }
 
 void access_global(const void *address, std::size_t bytes, const CellAccess &access) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    const auto begin = std::uintptr_t(address);
     Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
     good_write = good_read = Epoch{};
     touch_pages(now);

@@ -77,8 +77,7 @@ struct Remembered {
 
 Remembered &memory_of(const void *a, const void *b) {
     static std::vector<Remembered> memory(MEMORY);
-    const auto mixed =
-        reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b) * 3;
+    const auto mixed = std::uintptr_t(a) ^ std::uintptr_t(b) * 3;
     return memory[(mixed >> 4 ^ mixed >> 12) % MEMORY];
 }
 

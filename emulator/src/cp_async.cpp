@@ -38,7 +38,7 @@ void check_arguments(const void *shared, const void *global, int bytes, int sour
         fail(Mistake::MISUSE, where, "called it here", "%s", what.c_str());
     };
     const auto aligned = [bytes](const void *pointer) {
-        return reinterpret_cast<std::uintptr_t>(pointer) % std::uintptr_t(bytes) == 0;
+        return std::uintptr_t(pointer) % std::uintptr_t(bytes) == 0;
     };
     if (bytes != 4 && bytes != 8 && bytes != 16)
         reject(format("cp.async of %d bytes: 4, 8 or 16", bytes));

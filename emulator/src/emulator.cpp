@@ -47,7 +47,7 @@ void counts_reset() {
 void output_written(const Thread &thread, const void *address, std::size_t bytes,
                     const Origin &where) {
     const std::ptrdiff_t offset = static_cast<const char *>(address) - output;
-    const std::size_t begin = static_cast<std::size_t>(offset) / ELEMENT;
+    const std::size_t begin = std::size_t(offset) / ELEMENT;
     if (offset < 0 || begin >= written.size() || bytes == 0)
         return;
     const OutputWriter writer = {thread.number, thread.cta->rank, thread.cta->cluster->index,
@@ -90,7 +90,7 @@ void tell_operation(const Operation &operation) {
     if (listener == nullptr || operation.kind == OperationKind::COPY)
         return;
     const uint3 &cta = operation.cta->block_index;
-    const emulator_operation told = {.kind = static_cast<emulator_operation_kind>(operation.kind),
+    const emulator_operation told = {.kind = emulator_operation_kind(operation.kind),
                                      .cta = {cta.x, cta.y, cta.z},
                                      .is_own = operation.issuer->cta == operation.cta,
                                      .warp = operation.issuer->warp(),
@@ -115,9 +115,9 @@ void emulator_listen(emulator_listener listener, void *context) {
 
 void emulator_get_counts(emulator_counts *counts) {
     const emulator::Counts &all = emulator::counts;
-    const double samples = static_cast<double>(std::max<uint64_t>(all.ring_ahead_samples, 1));
+    const double samples = double(std::max<uint64_t>(all.ring_ahead_samples, 1));
     *counts = all;
-    counts->ring_ahead_mean = static_cast<double>(all.ring_ahead_sum) / samples;
+    counts->ring_ahead_mean = double(all.ring_ahead_sum) / samples;
 }
 
 size_t emulator_get_access_sites(emulator_access_site *sites, size_t most) {

@@ -78,7 +78,7 @@ void fiber_stacks_reserve(int count) {
         return;
     if (stacks.begin != nullptr && munmap(stacks.begin, stacks.count * stacks.stride) != 0)
         give_up("unmap the stacks of the emulated threads");
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
     const std::size_t stride = page + FIBER_STACK;
     void *mapping = mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -93,11 +93,11 @@ int fiber_stack_of(const void *address) {
     const std::size_t offset = static_cast<const char *>(address) - stacks.begin;
     if (offset >= stacks.count * stacks.stride || offset % stacks.stride < stacks.guard)
         return -1;
-    return static_cast<int>(offset / stacks.stride);
+    return int(offset / stacks.stride);
 }
 
 void fiber_create(Fiber &fiber, int index, void (*entry)()) {
-    while (stacks.started.size() <= static_cast<std::size_t>(index))
+    while (stacks.started.size() <= std::size_t(index))
         prepare_next_stack();
     first_function = entry;
     fiber = stacks.started[index];

@@ -38,7 +38,7 @@ std::size_t last_found = 0;                    // most accesses hit the one that
 Allocation parameters{};
 
 std::size_t whole_pages(std::size_t bytes) {
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
     return (bytes + page - 1) / page * page;
 }
 
@@ -52,7 +52,7 @@ const Allocation *find(const void *pointer) {
         std::ranges::upper_bound(allocations, address + MARGIN, {}, &Allocation::begin);
     if (behind == allocations.begin() || address >= behind[-1].begin + behind[-1].bytes + MARGIN)
         return nullptr;
-    last_found = static_cast<std::size_t>(behind - 1 - allocations.begin());
+    last_found = std::size_t(behind - 1 - allocations.begin());
     return &allocations[last_found];
 }
 

@@ -32,9 +32,9 @@ void check_peers_done(Cta &cta) {
         if (use.phase >= cta.cluster->phase && !order::covers(cta.exits, use.epoch))
             fail_unless_allowed(
                 "cluster-exit", Mistake::LIFETIME,
-                format("CTA %d exits while a peer may still use its shared memory", cta.rank),
                 {note_at(use.where, order::name_of(use.epoch) +
-                                        " used it here, and nothing orders the exit after that")});
+                                        " used it here, and nothing orders the exit after that")},
+                "CTA %d exits while a peer may still use its shared memory", cta.rank);
 }
 
 void check_operations_done(Cta &cta) {
@@ -43,10 +43,10 @@ void check_operations_done(Cta &cta) {
             proof::fails(proof::RACES, "a CTA may exit before the end of this", use.where);
     if (const Operation *operation = pending_on(cta))
         fail_unless_allowed("early-exit", Mistake::LIFETIME,
-                            format("CTA %d exits while a %s still uses its shared memory: %s is "
-                                   "missing",
-                                   cta.rank, operation->name, wait_of(operation->name)),
-                            {note_at(*operation->issuer, operation->site, "started it here")});
+                            {note_at(*operation->issuer, operation->site, "started it here")},
+                            "CTA %d exits while a %s still uses its shared memory: %s is "
+                            "missing",
+                            cta.rank, operation->name, wait_of(operation->name));
 }
 
 // What the current thread does after the kernel's end.
@@ -81,14 +81,14 @@ void make_thread(Cta &cta, int number, const dim3 &block) {
     Thread &thread = cta.threads[std::size_t(number)];
     thread.cta = &cta;
     thread.number = number;
-    thread.index = place_in(block, static_cast<unsigned>(number));
+    thread.index = place_in(block, unsigned(number));
     thread.context = order::make_thread(number, cta.rank, cta.unfinished);
     fiber_create(thread.fiber, cta.slot * cta.unfinished + number, run_thread);
     make_runnable(thread);
 }
 
 void make_cta(Cta &cta, const Grid &grid) {
-    const int threads = static_cast<int>(volume(grid.block));
+    const int threads = int(volume(grid.block));
     cta.unfinished = threads;
     cta.threads.resize(threads);
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
@@ -103,10 +103,10 @@ void make_cta(Cta &cta, const Grid &grid) {
 void make_cluster(Cluster &cluster, int slot, const Grid &grid) {
     const dim3 &size = grid.cluster;
     const dim3 clusters(grid.grid.x / size.x, grid.grid.y / size.y, grid.grid.z / size.z);
-    const uint3 place = place_in(clusters, static_cast<unsigned>(cluster.index));
-    const int ctas = static_cast<int>(volume(size));
+    const uint3 place = place_in(clusters, unsigned(cluster.index));
+    const int ctas = int(volume(size));
     for (int rank = 0; rank < ctas; ++rank) {
-        const uint3 in_cluster = place_in(size, static_cast<unsigned>(rank));
+        const uint3 in_cluster = place_in(size, unsigned(rank));
         Cta &cta = *cluster.ctas.emplace_back(std::make_unique<Cta>());
         cta.cluster = &cluster;
         cta.rank = rank;
@@ -151,7 +151,7 @@ bool begin_cluster() {
     make_cluster(cluster, int(slot - running.begin()), grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
-    counts.threads += static_cast<std::uint64_t>(cluster.unfinished);
+    counts.threads += std::uint64_t(cluster.unfinished);
     return true;
 }
 
@@ -273,7 +273,7 @@ void fail_with_deadlock(const Cluster &cluster) {
             notes.push_back({format("CTA %d has exited", cta->rank)});
     }
     const auto idle = std::count(running.begin(), running.end(), nullptr);
-    if (const int others = static_cast<int>(running.size() - idle) - 1; others > 0)
+    if (const int others = int(running.size() - idle) - 1; others > 0)
         notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
                                 clusters_in_grid - clusters_begun)});
     std::string what = !anything_pending()
@@ -298,11 +298,11 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     running_grid = &grid;
     clusters_begun = clusters_ended = 0;
     launched_at = std::chrono::steady_clock::now();
-    clusters_in_grid = static_cast<int>(volume(grid.grid) / volume(grid.cluster));
+    clusters_in_grid = int(volume(grid.grid) / volume(grid.cluster));
     const std::size_t threads = volume(grid.cluster) * volume(grid.block);
-    running.resize(std::min(std::max<std::size_t>(MOST_STACKS / threads, 1),
-                            static_cast<std::size_t>(clusters_in_grid)));
-    fiber_stacks_reserve(static_cast<int>(running.size() * threads));
+    running.resize(
+        std::min(std::max<std::size_t>(MOST_STACKS / threads, 1), std::size_t(clusters_in_grid)));
+    fiber_stacks_reserve(int(running.size() * threads));
     order::begin_on(grid.stream, grid.early);
     while (current_cluster != nullptr || begin_cluster()) {
         run_threads();

@@ -104,7 +104,7 @@ BarrierName new_name(Mbarriers &table, Site where) {
     const std::pair line{where.file_name(), where.line()};
     const auto [found, is_new] = known.try_emplace(line);
     if (is_new)
-        found->second = barrier_name_in(source_text(line.first, static_cast<int>(line.second)));
+        found->second = barrier_name_in(source_text(line.first, int(line.second)));
     BarrierName name = found->second;
     if (name.index < 0)
         name.index = table.made_at[line]++;
@@ -185,8 +185,8 @@ void check_fenced(const Barrier &barrier, Site where, const char *did) {
                             "(fence.mbarrier_init or fence.proxy.async)"
                           : " is initialised but not yet fenced (fence.mbarrier_init, which the "
                             "emulator always requires)";
-    fail_unless_allowed("barrier-fence", Mistake::LIFETIME, mbarrier_name(barrier.place) + why,
-                        notes_of(barrier, where, did));
+    fail_unless_allowed("barrier-fence", Mistake::LIFETIME, notes_of(barrier, where, did), "%s%s",
+                        mbarrier_name(barrier.place).c_str(), why);
 }
 
 // The barrier, if the current thread may use it; others may go first.
@@ -270,7 +270,7 @@ void add_bytes(Barrier &barrier, int bytes, Site where, const char *did) {
     if (sum < -LARGEST_COUNT || sum > LARGEST_COUNT)
         fail_on(barrier, Mistake::MISUSE,
                 format(" counts %lld bytes, and may count %d", sum, LARGEST_COUNT), where, did);
-    barrier.bytes = static_cast<int>(sum);
+    barrier.bytes = int(sum);
     if (sum < 0)
         barrier.unannounced = where;
 }
@@ -495,19 +495,18 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
     if (order::Epoch other; phase > 0 && !order::is_after(barrier.carrier(phase - 1), &other)) {
         story::begin({order::epoch_now(), "", where}, {other});
         fail_unless_allowed(
-            "early-arrival", Mistake::HAZARD,
-            mbarrier_name(barrier.place) +
-                ": a thread arrives that is not ordered after the phase before: in another order "
-                "it counts for that phase. " +
-                (std::ranges::find(barrier.arrived_before, current) != barrier.arrived_before.end()
-                     ? "It has to wait first, for the barrier or for those that have waited on it "
-                       "(as a ring's producer does on `empty`)"
-                 : barrier.waited.empty()
-                     ? "No thread has waited on this barrier"
-                     : format("That phase was complete without it: the barrier's count, %d, may be "
-                              "too small",
-                              barrier.expected)),
-            notes_of(barrier, where, "arrived"));
+            "early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
+            "%s: a thread arrives that is not ordered after the phase before: in another order it "
+            "counts for that phase. %s",
+            mbarrier_name(barrier.place).c_str(),
+            std::ranges::find(barrier.arrived_before, current) != barrier.arrived_before.end()
+                ? "It has to wait first, for the barrier or for those that have waited on it (as a "
+                  "ring's producer does on `empty`)"
+            : barrier.waited.empty() ? "No thread has waited on this barrier"
+                                     : format("That phase was complete without it: the barrier's "
+                                              "count, %d, may be too small",
+                                              barrier.expected)
+                                           .c_str());
     }
     if (order == Order::RELAXED)
         proof::fails(proof::PHASES, "what comes after a relaxed arrival is not known", where);
@@ -554,7 +553,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
     Barrier &barrier = usable_barrier(place, where);
     if (parity != 0 && parity != 1)
         fail(Mistake::MISUSE, where, "waited", "parity %d is waited for, not 0 or 1", parity);
-    const bool completed = (barrier.phase & 1) != static_cast<std::uint64_t>(parity);
+    const bool completed = (barrier.phase & 1) != std::uint64_t(parity);
     if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         record(barrier, 0, "need not wait", where);

@@ -20,7 +20,7 @@ constexpr OperationKind HOSTILE_ORDER[OPERATION_KINDS] = {
     OperationKind::LOAD, OperationKind::COPY, OperationKind::MATMUL, OperationKind::STORE_READ,
     OperationKind::STORE_WRITE};
 
-Queue &pending_of(OperationKind kind) { return pending[static_cast<int>(kind)]; }
+Queue &pending_of(OperationKind kind) { return pending[int(kind)]; }
 
 bool is_ready(const Operation &operation) { return !operation.ready || operation.ready(); }
 
@@ -48,19 +48,18 @@ void complete(const Operation &operation) {
 
 void take_and_complete(Queue &queue, std::size_t index) {
     const Operation operation = std::move(queue[index]);
-    queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(index));
+    queue.erase(queue.begin() + std::ptrdiff_t(index));
     complete(operation);
 }
 
-constexpr std::size_t NONE = static_cast<std::size_t>(-1);
+constexpr std::size_t NONE = std::size_t(-1);
 
 // The operation of one kind that would complete next: a ready one, of the favoured CTA if it has
 // one, by the policy's pick.
 std::size_t choose_within(const Queue &queue) {
     const std::size_t size = queue.size();
     const Pick pick = policy().operation;
-    const std::size_t first =
-        pick == Pick::ANY && size > 1 ? random_below(static_cast<unsigned>(size)) : 0;
+    const std::size_t first = pick == Pick::ANY && size > 1 ? random_below(unsigned(size)) : 0;
     // Clusters may be smaller than the policy expects.
     const bool favours = policy().favoured_cta >= 0 &&
                          std::size_t(policy().favoured_cta) < current_cluster->ctas.size();
@@ -106,8 +105,7 @@ void complete_what_became_ready() {
 bool completes_now(const Operation &operation) {
     const Policy &chosen = policy();
     return is_ready(operation) &&
-           (chosen.at_once ||
-            (chosen.random && once_in(chosen.completes[static_cast<int>(operation.kind)])));
+           (chosen.at_once || (chosen.random && once_in(chosen.completes[int(operation.kind)])));
 }
 
 template <typename Test>
@@ -226,7 +224,7 @@ void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step
 
 void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site where,
                            const char *what, const char *missing_are) {
-    const std::size_t kept = std::min(committed.size(), static_cast<std::size_t>(pending));
+    const std::size_t kept = std::min(committed.size(), std::size_t(pending));
     const auto begin = committed.begin(), end = committed.end() - std::ptrdiff_t(kept);
     const auto missing = [&] {
         return std::accumulate(begin, end, 0, [step](int sum, const OperationGroup &group) {

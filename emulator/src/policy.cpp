@@ -37,7 +37,7 @@ Policy draw_policy(std::uint64_t seed) {
         rate = completes[random_below(4)];
     drawn.yields = yields[random_below(3)];
     drawn.changes_cta = changes[random_below(3)];
-    drawn.favoured_cta = static_cast<int>(random_below(3)) - 1;
+    drawn.favoured_cta = int(random_below(3)) - 1;
     drawn.operation = Pick(random_below(3));
     drawn.thread = Pick(random_below(3));
     drawn.kinds_in_order = random_below(2) == 0;
@@ -48,9 +48,7 @@ Policy draw_policy(std::uint64_t seed) {
 
 constinit Policy chosen_policy = FIXED[0];
 
-unsigned random_below(unsigned limit) {
-    return static_cast<unsigned>((next_random() >> 32) * limit >> 32);
-}
+unsigned random_below(unsigned limit) { return unsigned((next_random() >> 32) * limit >> 32); }
 
 bool once_in(unsigned times) { return times != 0 && random_below(times) == 0; }
 

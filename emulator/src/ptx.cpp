@@ -20,16 +20,12 @@ Cta &own() { return *current->cta; }
 // What an address says: the own CTA's, or a peer's that mapa put into it.
 bool is_own(std::uint32_t address) { return int(cta_rank_of(address)) == own().rank; }
 
-[[noreturn]] void misuse(const std::string &what, Site where) {
-    fail(Mistake::MISUSE, where, "called it here", "%s", what.c_str());
-}
-
 void check_own(std::uint32_t address, const char *what, Site where) {
     if (!is_own(address))
-        misuse(format("%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
-                      "or modelled",
-                      what, address, cta_rank_of(address)),
-               where);
+        fail(Mistake::MISUSE, where, "called it here",
+             "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
+             "or modelled",
+             what, address, cta_rank_of(address));
 }
 
 void check_alignment(std::uint64_t address, std::size_t bytes, Site where) {
@@ -90,8 +86,8 @@ void *own_memory(std::uint32_t address, std::size_t bytes, const char *what, Sit
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
     check_own(address, "mapa", where);
     if (rank >= current_cluster->ctas.size())
-        misuse(format("mapa: CTA %u of a cluster of %zu", rank, current_cluster->ctas.size()),
-               where);
+        fail(Mistake::MISUSE, where, "called it here", "mapa: CTA %u of a cluster of %zu", rank,
+             current_cluster->ctas.size());
     return (address & OFFSET_MASK) | (rank + 1) << RANK_SHIFT;
 }
 
@@ -115,7 +111,7 @@ void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site wher
 void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,
               bool past_l1, Site where) {
     if (past_l1 && bytes != 16)
-        misuse(format("cp.async.cg of %d bytes: 16 alone", bytes), where);
+        fail(Mistake::MISUSE, where, "called it here", "cp.async.cg of %d bytes: 16 alone", bytes);
     emulator::cp_async(own_memory(to, std::size_t(bytes), "cp.async", where), from,
                        int(source_bytes), where, bytes);
 }
@@ -123,7 +119,8 @@ void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t sourc
 // The CTA that has both the bytes and the mbarrier.
 static int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
     if (cta_rank_of(barrier) != cta_rank_of(to))
-        misuse(format("%s and its mbarrier in different CTAs", what), where);
+        fail(Mistake::MISUSE, where, "called it here", "%s and its mbarrier in different CTAs",
+             what);
     return int(cta_rank_of(to));
 }
 
@@ -146,9 +143,9 @@ void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Re
 // cp.async.bulk: addresses and sizes are multiples of 16.)
 static CUtensorMap map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
     constexpr std::uint32_t ROW = 16;
-    if (bytes == 0 || bytes % ROW != 0 || reinterpret_cast<std::uintptr_t>(memory) % ROW != 0)
-        misuse(format("cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory),
-               where);
+    if (bytes == 0 || bytes % ROW != 0 || std::uintptr_t(memory) % ROW != 0)
+        fail(Mistake::MISUSE, where, "called it here",
+             "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
     TensorDescription made{};
     made.mark = TENSOR_MAP_MARK;
     made.base = static_cast<unsigned char *>(const_cast<void *>(memory));
@@ -198,8 +195,8 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
     for (const TypedReduction &one : known)
         if (one.type == tensor.type)
             return one.reduce;
-    misuse(format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type),
-           where);
+    fail(Mistake::MISUSE, where, "called it here",
+         "cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type);
 }
 
 // ---------------------------------------------------------------------------- synchronisation
@@ -258,15 +255,15 @@ std::uint32_t movmatrix(std::uint32_t pair, Site where) {
 
 bool is_negated(int scale, Site where) {
     if (scale != 1 && scale != -1)
-        misuse(format("wgmma with a scale of %d: 1 or -1", scale), where);
+        fail(Mistake::MISUSE, where, "called it here", "wgmma with a scale of %d: 1 or -1", scale);
     return scale == -1;
 }
 
 void check_contiguous(bool is_contiguous, Site where) {
     if (!is_contiguous)
-        misuse(
-            "wgmma: the accumulators are not neighbours in an array, in their order: not modelled",
-            where);
+        fail(
+            Mistake::MISUSE, where, "called it here",
+            "wgmma: the accumulators are not neighbours in an array, in their order: not modelled");
 }
 
 } // namespace emulator::ptx

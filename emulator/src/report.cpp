@@ -9,7 +9,6 @@
 #include <cctype>
 #include <climits>
 #include <csignal>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +33,7 @@ std::string report_options;
 const char *word_for(Mistake mistake) {
     static constexpr const char *WORDS[] = {"deadlock", "hazard", "race",
                                             "lifetime", "misuse", "address"};
-    return WORDS[static_cast<int>(mistake)];
+    return WORDS[int(mistake)];
 }
 
 // Who runs, for the end of the first line.
@@ -86,14 +85,6 @@ std::string line_of(const char *indentation, const Place &place) {
 std::string lines_of(const Note &note) {
     return "  " + worded(note.text) + "\n" + line_of("    ", {note.file, note.line}) +
            line_of("      called from ", note.caller);
-}
-
-std::string printed(const char *format, std::va_list arguments) {
-    char *made = nullptr;
-    const int length = vasprintf(&made, format, arguments);
-    const std::string text(made, length > 0 ? std::size_t(length) : 0);
-    std::free(made);
-    return text;
 }
 
 void print(const std::string &text) {
@@ -157,6 +148,14 @@ void fail(Mistake mistake, const Origin &where, const char *did, const char *wha
     fail_with(mistake, {note_at(*current, where, did)}, what, arguments);
 }
 
+std::string printed(const char *format, std::va_list arguments) {
+    char *made = nullptr;
+    const int length = vasprintf(&made, format, arguments);
+    const std::string text(made, length > 0 ? std::size_t(length) : 0);
+    std::free(made);
+    return text;
+}
+
 std::string format(const char *format, ...) {
     std::va_list arguments;
     va_start(arguments, format);
@@ -174,7 +173,7 @@ namespace {
 // position-independent.
 std::uintptr_t load_base() {
     const auto *program = reinterpret_cast<const ElfW(Ehdr) *>(__executable_start);
-    return program->e_type == ET_DYN ? reinterpret_cast<std::uintptr_t>(program) : 0;
+    return program->e_type == ET_DYN ? std::uintptr_t(program) : 0;
 }
 
 // "file:12 (discriminator 3)" or "??:0". A path inside the working directory is relative to it, as

@@ -48,7 +48,7 @@ void bring_in(Cta &cta) {
 Thread &take_thread(Cta &cta) {
     std::deque<Thread *> &queue = cta.run_queue;
     if (policy().thread == Pick::ANY)
-        std::swap(queue.back(), queue[random_below(static_cast<unsigned>(queue.size()))]);
+        std::swap(queue.back(), queue[random_below(unsigned(queue.size()))]);
     const bool oldest = policy().thread == Pick::OLDEST;
     Thread *const taken = oldest ? queue.front() : queue.back();
     oldest ? queue.pop_front() : queue.pop_back();
@@ -60,7 +60,7 @@ bool can_run(const Cta &cta) { return !cta.run_queue.empty(); }
 // The next CTA after `last` that can run, in the direction of the policy's pick; `last` itself
 // comes last. nullptr if none can.
 Cta *next_cta(const Cluster &cluster, int last) {
-    const int count = static_cast<int>(cluster.ctas.size());
+    const int count = int(cluster.ctas.size());
     const int step = policy().thread == Pick::NEWEST ? count - 1 : 1;
     for (int i = 1; i <= count; ++i)
         if (Cta *cta = cluster.ctas[(last + i * step) % count].get(); can_run(*cta))
@@ -75,11 +75,11 @@ Cta *pick_cta(const Cluster &cluster, int last) {
     if (std::exchange(leave_cta, false))
         return next_cta(cluster, last);
     if (count > 1 && once_in(chosen.changes_cta)) {
-        Cta &drawn = *cluster.ctas[random_below(static_cast<unsigned>(count))];
+        Cta &drawn = *cluster.ctas[random_below(unsigned(count))];
         if (can_run(drawn))
             return &drawn;
     }
-    const std::size_t favoured = static_cast<std::size_t>(chosen.favoured_cta);
+    const std::size_t favoured = std::size_t(chosen.favoured_cta);
     if (favoured < count && can_run(*cluster.ctas[favoured]))
         return cluster.ctas[favoured].get();
     return can_run(*cluster.ctas[last]) ? cluster.ctas[last].get() : next_cta(cluster, last);
@@ -165,7 +165,7 @@ void step_back() {
 
 void run_threads() {
     something_happened();
-    const int ranks = static_cast<int>(current_cluster->ctas.size());
+    const int ranks = int(current_cluster->ctas.size());
     last_rank = policy().thread == Pick::NEWEST ? ranks - 1 : 0;
     do
         switch_from(host); // comes back when a thread exits

@@ -18,9 +18,7 @@ std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-std::size_t static_size() {
-    return static_cast<std::size_t>(__stop_shared_memory - __start_shared_memory);
-}
+std::size_t static_size() { return std::size_t(__stop_shared_memory - __start_shared_memory); }
 
 } // namespace
 
@@ -91,19 +89,19 @@ std::uint32_t shared_address(const void *object, Site where) {
 
 static Cta &cta_of_rank(int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
-    if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
+    if (rank < 0 || std::size_t(rank) >= cluster.ctas.size())
         fail(Mistake::MISUSE, where, "requested it", "CTA %d of a cluster of %zu is requested",
              rank, cluster.ctas.size());
-    return *cluster.ctas[static_cast<std::size_t>(rank)];
+    return *cluster.ctas[std::size_t(rank)];
 }
 
 void check_peer(const Cta &peer, const Origin &where) {
     if (peer.exited())
         fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
-                            format("the shared memory of CTA %d is used after it exited: a "
-                                   "cluster barrier is missing before its end",
-                                   peer.rank),
-                            {note_at(*current, where, "used it")});
+                            {note_at(*current, where, "used it")},
+                            "the shared memory of CTA %d is used after it exited: a "
+                            "cluster barrier is missing before its end",
+                            peer.rank);
     if (&peer != current->cta && current->cluster_waits == 0)
         fail(Mistake::LIFETIME, where, "used it",
              "the shared memory of CTA %d is used before any cluster barrier: the CTA may "

@@ -56,7 +56,7 @@ public:
     // True if the address lies in this CTA's static (while it is swapped in) or dynamic part.
     bool contains(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-        const std::size_t offset = static_cast<std::size_t>(byte - dynamic_);
+        const std::size_t offset = std::size_t(byte - dynamic_);
         if (offset < dynamic_bytes_)
             return true;
         if (offset < reach_)
@@ -71,7 +71,7 @@ public:
     std::uint32_t offset_of(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
         const bool is_mapped = byte >= dynamic_ && byte <= dynamic_ + reach_;
-        return static_cast<std::uint32_t>(byte - (is_mapped ? begin_ : __start_shared_memory));
+        return std::uint32_t(byte - (is_mapped ? begin_ : __start_shared_memory));
     }
     // The byte at an offset, wherever the static part is now. Fails with Mistake::ADDRESS if
     // [offset, offset + bytes) is not inside.

@@ -14,8 +14,8 @@ extern bool translated_program;
 // A mistake of a translated program that the user may allow by its name, in EMULATOR_ALLOW (all:
 // every one of them): then it is printed once for each place, and the program goes on. Otherwise it
 // ends the program, as fail() does.
-void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
-                         const std::vector<Note> &notes);
+void fail_unless_allowed(const char *name, Mistake mistake, const std::vector<Note> &notes,
+                         const char *what, ...) __attribute__((format(printf, 4, 5)));
 
 // For a report that an address in shared memory is not aligned: what a program that declares less
 // alignment than it needs should know. "shared-alignment" among the allowed names aligns all of it.

@@ -50,7 +50,7 @@ void walk_pieces(const Box &box, const Cta &cta, const PieceVisitor &visit) {
 } // namespace emulator
 
 static bool aligned(const void *pointer, std::uintptr_t alignment) {
-    return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
+    return pointer != nullptr && std::uintptr_t(pointer) % alignment == 0;
 }
 
 // Bytes of an element, by CUtensorMapDataType.

@@ -29,8 +29,9 @@ constexpr std::uint32_t STORE_CHUNK = 16; // bytes
 
 void check_parameter(const void *map, const char *copy, Site where) {
     const auto reject_unless_allowed = [&](const char *rule, const std::string &why) {
-        fail_unless_allowed(rule, Mistake::MISUSE, copy + why,
-                            {note_at(*current, where, "started the copy here")});
+        fail_unless_allowed(rule, Mistake::MISUSE,
+                            {note_at(*current, where, "started the copy here")}, "%s%s", copy,
+                            why.c_str());
     };
     const bool shared = current->cta->shared.contains(map);
     if (translated_program && (shared || is_local(map)))
@@ -53,7 +54,7 @@ void check_parameter(const void *map, const char *copy, Site where) {
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
-    if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
+    if (std::uintptr_t(map) % TENSOR_MAP_ALIGNMENT != 0)
         reject(copy, " with a tensor map that is not 64-byte aligned", where);
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof(tensor));

@@ -136,14 +136,18 @@ std::string hint_on_alignment() {
         dynamic_shared_begin);
 }
 
-void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
-                         const std::vector<Note> &notes) {
+void fail_unless_allowed(const char *name, Mistake mistake, const std::vector<Note> &notes,
+                         const char *what, ...) {
+    std::va_list arguments;
+    va_start(arguments, what);
+    const std::string text = printed(what, arguments);
+    va_end(arguments);
     if (!is_allowed(name))
-        fail(mistake, notes, translated_program ? "%s [%s]" : "%s", what.c_str(), name);
+        fail(mistake, notes, translated_program ? "%s [%s]" : "%s", text.c_str(), name);
     static std::set<std::tuple<std::string, std::string, int>> said;
     proof::fails(proof::RACES, "a report is allowed", Site{});
     if (said.insert({name, notes.front().file, notes.front().line}).second)
-        warn(mistake, format("%s [%s, allowed]", what.c_str(), name), notes);
+        warn(mistake, format("%s [%s, allowed]", text.c_str(), name), notes);
 }
 
 } // namespace emulator

@@ -126,7 +126,7 @@ struct ShuffleLane {
 const char *name_of(Shuffle how) {
     static constexpr const char *NAMES[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync",
                                             "__shfl_xor_sync"};
-    return NAMES[static_cast<int>(how)];
+    return NAMES[int(how)];
 }
 
 // The lane whose value `lane` gets: up compares with the segment's first lane, the others with its
@@ -179,7 +179,7 @@ void reduce(void **arguments) {
         if (first == nullptr)
             first = lane;
         else if (lane != nullptr)
-            first->value = COMBINE[static_cast<int>(lane->how)](first->value, lane->value);
+            first->value = COMBINE[int(lane->how)](first->value, lane->value);
     for (ReducedLane *lane : lanes)
         if (lane != nullptr)
             lane->value = first->value;
@@ -195,7 +195,7 @@ bool went_past(const Thread &thread, const AlignedCall &call) {
     if (is_new)
         found->second = note_at(thread.last_access, "");
     // addr2line may know of a folder that the compiler was not told.
-    return found->second.line > static_cast<int>(call.site.line()) &&
+    return found->second.line > int(call.site.line()) &&
            found->second.file.ends_with(call.site.file_name());
 }
 

@@ -47,7 +47,7 @@ EMULATOR_INLINE T get(const From &from) {
     if constexpr (std::is_same_v<T, bool>)
         return from != 0;
     else if constexpr (std::is_pointer_v<From>)
-        return T(reinterpret_cast<std::uintptr_t>(from));
+        return T(std::uintptr_t(from));
     else if constexpr ((IS_INTEGER && std::is_integral_v<T>) ||
                        (std::is_floating_point_v<From> && std::is_floating_point_v<T>))
         return T(from);

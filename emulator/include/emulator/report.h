@@ -5,6 +5,7 @@
 
 #include "emulator/site.h"
 
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -85,5 +86,6 @@ std::string name_of(const Thread &thread);
 
 // printf into a string.
 std::string format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+std::string printed(const char *format, std::va_list arguments);
 
 } // namespace emulator
