@@ -66,18 +66,14 @@ void output_written(const Thread &thread, const void *address, std::size_t bytes
 
 // ---------------------------------------------------------------------------- steps
 
-namespace {
-
-std::uint32_t steps = 0;
-emulator_listener listener = nullptr;
-void *listener_context = nullptr;
+static std::uint32_t steps = 0;
+static emulator_listener listener = nullptr;
+static void *listener_context = nullptr;
 
 // A shared address, or 0 for nothing.
-std::uint32_t address_of(std::uint32_t offset) {
+static std::uint32_t address_of(std::uint32_t offset) {
     return offset == Operation::NOWHERE ? 0 : SHARED_BASE + offset;
 }
-
-} // namespace
 
 std::uint32_t next_step() { return ++steps; }
 

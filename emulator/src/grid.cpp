@@ -208,8 +208,6 @@ void grid_sync(Site where) {
 
 // ---------------------------------------------------------------------------- deadlocks
 
-namespace {
-
 // Threads of a CTA that wait at the same place for the same.
 struct Group {
     Origin where;
@@ -217,7 +215,7 @@ struct Group {
     std::vector<int> threads;
 };
 
-std::vector<Group> waiting_in(const Cta &cta) {
+static std::vector<Group> waiting_in(const Cta &cta) {
     std::vector<Group> groups;
     for (const Thread &thread : cta.threads) {
         if (thread.finished)
@@ -235,7 +233,7 @@ std::vector<Group> waiting_in(const Cta &cta) {
 }
 
 // "0 to 31, 64": numbers that follow each other are one range; after a few ranges "...".
-std::string ranges_of(const std::vector<int> &numbers) {
+static std::string ranges_of(const std::vector<int> &numbers) {
     constexpr int MOST_RANGES = 4;
     std::string text;
     int ranges = 0;
@@ -253,7 +251,7 @@ std::string ranges_of(const std::vector<int> &numbers) {
     return text;
 }
 
-Note note_on(const Group &group, const Cta &cta) {
+static Note note_on(const Group &group, const Cta &cta) {
     const std::vector<int> &threads = group.threads;
     const std::string who = threads.size() == 1
                                 ? format("thread %d of CTA %d", threads.front(), cta.rank)
@@ -261,8 +259,6 @@ Note note_on(const Group &group, const Cta &cta) {
                                          ranges_of(threads).c_str());
     return note_at(group.where, who + ": " + group.missing);
 }
-
-} // namespace
 
 void fail_with_deadlock(const Cluster &cluster) {
     std::vector<Note> notes;
@@ -285,8 +281,6 @@ void fail_with_deadlock(const Cluster &cluster) {
         what += "; where nothing has to be waited for at first, the parity is 1";
     fail(Mistake::DEADLOCK, notes, "%s", what.c_str());
 }
-
-// ----------------------------------------------------------------------------
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     counts_reset();

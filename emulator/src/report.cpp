@@ -167,18 +167,16 @@ std::string format(const char *format, ...) {
 // ---------------------------------------------------------------------------- places
 // From machine code to lines of source, by addr2line.
 
-namespace {
-
 // The offset of the program in memory from its file's addresses: 0 unless it is
 // position-independent.
-std::uintptr_t load_base() {
+static std::uintptr_t load_base() {
     const auto *program = reinterpret_cast<const ElfW(Ehdr) *>(__executable_start);
     return program->e_type == ET_DYN ? std::uintptr_t(program) : 0;
 }
 
 // "file:12 (discriminator 3)" or "??:0". A path inside the working directory is relative to it, as
 // the compiler was given it.
-Place parse_place(const std::string &line) {
+static Place parse_place(const std::string &line) {
     const std::size_t colon = line.rfind(':');
     if (colon == std::string::npos || line.starts_with("??"))
         return {};
@@ -189,7 +187,7 @@ Place parse_place(const std::string &line) {
 }
 
 // Neither the emulator's, nor of common/, nor the system's; nor the line that is known.
-bool is_kernel_source(const Place &place, int known = 0) {
+static bool is_kernel_source(const Place &place, int known = 0) {
     for (const char *folder : {"common/", "emulator/include/", "emulator/src/"})
         if (place.file.find(folder) != std::string::npos)
             return false;
@@ -199,7 +197,7 @@ bool is_kernel_source(const Place &place, int known = 0) {
 
 // Asks for some of them. addr2line -a -i prints for each address the address, then a line for each
 // inlined call, the innermost first.
-void ask(std::span<const std::uintptr_t> pcs, int known, std::vector<Place> &places) {
+static void ask(std::span<const std::uintptr_t> pcs, int known, std::vector<Place> &places) {
     std::string command = format("addr2line -a -i -e /proc/%d/exe 2>/dev/null", int(getpid()));
     const std::uintptr_t base = load_base();
     for (const std::uintptr_t pc : pcs) // the byte before the return address belongs to the call
@@ -221,8 +219,6 @@ void ask(std::span<const std::uintptr_t> pcs, int known, std::vector<Place> &pla
     }
     pclose(answer);
 }
-
-} // namespace
 
 std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs, int known) {
     constexpr std::size_t MOST_AT_ONCE = 4096; // on one command line
@@ -252,10 +248,8 @@ Note note_at(const Origin &where, const std::string &text) {
 
 // ---------------------------------------------------------------------------- faults
 
-namespace {
-
 // The return address of a call there would be one byte further.
-std::uintptr_t code_of(const void *context) {
+static std::uintptr_t code_of(const void *context) {
     [[maybe_unused]] const ucontext_t *state = static_cast<const ucontext_t *>(context);
 #if defined(__x86_64__)
     return static_cast<std::uintptr_t>(state->uc_mcontext.gregs[REG_RIP]) + 1;
@@ -267,12 +261,12 @@ std::uintptr_t code_of(const void *context) {
 }
 
 // Whether the address lies in the page below a thread's stack.
-bool is_below_stack(const char *address) {
+static bool is_below_stack(const char *address) {
     const long page = sysconf(_SC_PAGESIZE);
     return fiber_stack_of(address) < 0 && fiber_stack_of(address + page) >= 0;
 }
 
-std::string what_is_wrong(const siginfo_t *info) {
+static std::string what_is_wrong(const siginfo_t *info) {
     const void *address = info->si_addr;
     if (address == nullptr && info->si_code == SI_KERNEL)
         return "an access of a vector that is not aligned to its size";
@@ -285,7 +279,7 @@ std::string what_is_wrong(const siginfo_t *info) {
     return format("an access to %p, which is no memory of the kernel's", address);
 }
 
-void on_fault(int signal, siginfo_t *info, void *context) {
+static void on_fault(int signal, siginfo_t *info, void *context) {
     if (const Operation *operation = operation_in_progress()) {
         const std::string did = format("started the %s that made it", operation->name);
         fail(Mistake::ADDRESS, {note_at(*operation->issuer, operation->site, did.c_str())}, "%s",
@@ -295,8 +289,6 @@ void on_fault(int signal, siginfo_t *info, void *context) {
         fail(Mistake::ADDRESS, code_of(context), "did it here", "%s", what_is_wrong(info).c_str());
     std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
 }
-
-} // namespace
 
 void report_faults() {
     static char stack[256 * 1024]; // room for a report

@@ -17,6 +17,8 @@
 #include <span>
 #include <utility>
 
+using namespace emulator;
+
 // The errors that there are, their names and the same in words.
 static const struct {
     cudaError_t error;
@@ -35,10 +37,6 @@ const char *cudaGetErrorName(cudaError_t error) { return known(error).name; }
 const char *cudaGetErrorString(cudaError_t error) { return known(error).words; }
 
 // ---------------------------------------------------------------------------- the device
-
-namespace emulator {
-
-namespace {
 
 constexpr std::size_t KB = 1024, SHARED_WITHOUT_ASKING = 48 * KB;
 constexpr std::size_t RESERVED_SHARED = 1 * KB; // of each CTA, the system's
@@ -65,7 +63,7 @@ const Card CARDS[] = {{"8.0", 80, 164 * KB},  {"8.6", 86, 100 * KB}, {"8.7", 87,
                       {"12.0", 120, 100 * KB}};
 
 // Ends the program with status 2 if there is no card of that name.
-const Card &find_card() {
+static const Card &find_card() {
     const char *chosen = std::getenv("EMULATOR_CAPABILITY");
     for (const Card &card : CARDS)
         if (std::strcmp(card.name, chosen != nullptr ? chosen : "9.0") == 0)
@@ -77,14 +75,10 @@ const Card &find_card() {
     std::exit(2);
 }
 
-const Card &card() {
+static const Card &card() {
     static const Card &found = find_card();
     return found;
 }
-
-} // namespace
-
-} // namespace emulator
 
 template <typename T>
 static cudaError_t answer(T *to, std::type_identity_t<T> value) {
@@ -114,7 +108,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
-    using namespace emulator;
     return answer(properties,
                   {.name = "the emulated device",
                    .major = card().capability / 10,
@@ -150,14 +143,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
 
 // ---------------------------------------------------------------------------- launches
 
-namespace emulator {
-
-namespace {
-
-cudaError_t last_error = cudaSuccess;
+static cudaError_t last_error = cudaSuccess;
 
 // Remembers an error for cudaGetLastError.
-cudaError_t failed(cudaError_t error) { return last_error = error; }
+static cudaError_t failed(cudaError_t error) { return last_error = error; }
 
 // What cudaFuncSetAttribute allowed.
 struct Allowed {
@@ -170,38 +159,39 @@ struct Allowed {
         return dynamic_shared > 0 ? card().largest_shared() : SHARED_WITHOUT_ASKING;
     }
 };
-std::map<const void *, Allowed> allowed_by_kernel;
+static std::map<const void *, Allowed> allowed_by_kernel;
 
 // nullptr: a kernel that is not known by its address.
-Allowed allowed_to(const void *kernel) {
+static Allowed allowed_to(const void *kernel) {
     return kernel != nullptr ? allowed_by_kernel[kernel] : Allowed{card().largest_shared(), true};
 }
 
 // What the launch gives for an attribute; nullptr: nothing.
-const cudaLaunchAttributeValue *given(const cudaLaunchConfig_t &config, cudaLaunchAttributeID id) {
+static const cudaLaunchAttributeValue *given(const cudaLaunchConfig_t &config,
+                                             cudaLaunchAttributeID id) {
     for (const cudaLaunchAttribute &attribute : std::span(config.attrs, config.numAttrs))
         if (attribute.id == id)
             return &attribute.val;
     return nullptr;
 }
 
-dim3 cluster_of(const cudaLaunchConfig_t &config, const KernelBounds &bounds) {
+static dim3 cluster_of(const cudaLaunchConfig_t &config, const KernelBounds &bounds) {
     if (const auto *value = given(config, cudaLaunchAttributeClusterDimension))
         return {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
     return bounds.cluster.x != 0 ? bounds.cluster : dim3(1);
 }
 
 // Whether it may begin while the previous launch still runs.
-bool is_early(const cudaLaunchConfig_t &config) {
+static bool is_early(const cudaLaunchConfig_t &config) {
     const auto *value = given(config, cudaLaunchAttributeProgrammaticStreamSerialization);
     return value != nullptr && value->programmaticStreamSerializationAllowed != 0;
 }
 
-std::string shown(dim3 size) { return format("%u x %u x %u", size.x, size.y, size.z); }
+static std::string shown(dim3 size) { return format("%u x %u x %u", size.x, size.y, size.z); }
 
 // What CUDA rejects of a launch's sizes; empty for nothing.
-std::string wrong_size(const cudaLaunchConfig_t &config, const KernelBounds &bounds,
-                       const Allowed &allowed) {
+static std::string wrong_size(const cudaLaunchConfig_t &config, const KernelBounds &bounds,
+                              const Allowed &allowed) {
     const dim3 grid = config.gridDim, block = config.blockDim;
     const std::uint64_t threads = volume(block);
     if (threads < 1 || threads > LARGEST_BLOCK || block.z > LARGEST_BLOCK_Z)
@@ -222,7 +212,7 @@ std::string wrong_size(const cudaLaunchConfig_t &config, const KernelBounds &bou
     return "";
 }
 
-std::string wrong_cluster(dim3 grid, dim3 cluster, const Allowed &allowed) {
+static std::string wrong_cluster(dim3 grid, dim3 cluster, const Allowed &allowed) {
     const unsigned portable = allowed.large_cluster ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
     const unsigned largest = card().has_clusters() ? portable : 1;
     if (volume(cluster) < 1 || volume(cluster) > largest)
@@ -237,8 +227,9 @@ std::string wrong_cluster(dim3 grid, dim3 cluster, const Allowed &allowed) {
 }
 
 // What CUDA says to a launch, and why.
-std::pair<cudaError_t, std::string> verdict_on(const cudaLaunchConfig_t &config, const void *kernel,
-                                               dim3 cluster, const KernelBounds &bounds) {
+static std::pair<cudaError_t, std::string> verdict_on(const cudaLaunchConfig_t &config,
+                                                      const void *kernel, dim3 cluster,
+                                                      const KernelBounds &bounds) {
     const Allowed allowed = allowed_to(kernel);
     if (const std::string why = wrong_size(config, bounds, allowed); !why.empty())
         return {cudaErrorInvalidValue, why};
@@ -246,11 +237,9 @@ std::pair<cudaError_t, std::string> verdict_on(const cudaLaunchConfig_t &config,
     return {why.empty() ? cudaSuccess : cudaErrorInvalidClusterSize, why};
 }
 
-} // namespace
-
-cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
-                          void (*call)(const void *context), const void *context,
-                          std::size_t bytes) {
+cudaError_t emulator::launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
+                                    void (*call)(const void *context), const void *context,
+                                    std::size_t bytes) {
     if (current_cluster != nullptr) // before the kernel is called for its bounds
         fail(Mistake::MISUSE, {}, "a kernel is launched from a kernel");
     KernelBounds bounds;
@@ -273,22 +262,22 @@ cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     return cudaSuccess;
 }
 
-cudaError_t most_active_clusters(int *clusters, const void *kernel,
-                                 const cudaLaunchConfig_st &config) {
+cudaError_t emulator::most_active_clusters(int *clusters, const void *kernel,
+                                           const cudaLaunchConfig_st &config) {
     const dim3 cluster = cluster_of(config, {});
     const cudaError_t status = verdict_on(config, kernel, cluster, {}).first;
     *clusters = status == cudaSuccess ? std::max(1, int(MULTIPROCESSORS / volume(cluster))) : 0;
     return status == cudaErrorInvalidClusterSize ? failed(status) : cudaSuccess;
 }
 
-cudaError_t unknown_kernel(const char *call) {
+cudaError_t emulator::unknown_kernel(const char *call) {
     say("launch", format("%s fails with cudaErrorNotSupported: it gets a kernel's address without "
                          "its type: write <<<>>> or cudaLaunchKernelEx",
                          call));
     return failed(cudaErrorNotSupported);
 }
 
-cudaError_t blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
+cudaError_t emulator::blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
     *blocks = 0;
     if (threads < 1 || threads > LARGEST_BLOCK)
         return failed(cudaErrorInvalidValue);
@@ -298,14 +287,11 @@ cudaError_t blocks_per_multiprocessor(int *blocks, int threads, std::size_t shar
     return cudaSuccess;
 }
 
-} // namespace emulator
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
-cudaError_t cudaGetLastError() { return std::exchange(emulator::last_error, cudaSuccess); }
-
-cudaError_t cudaPeekAtLastError() { return emulator::last_error; }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
-    using namespace emulator;
     const std::size_t most = card().largest_shared();
     if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
         allowed_by_kernel[kernel].large_cluster = value != 0;
@@ -324,7 +310,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
 // ---------------------------------------------------------------------------- streams
 
 cudaError_t cudaDeviceSynchronize() {
-    emulator::order::host_waits_for_all();
+    order::host_waits_for_all();
     return cudaSuccess;
 }
 
@@ -333,7 +319,7 @@ struct CUstream_st {};
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
     *stream = new CUstream_st{};
-    emulator::order::stream_created(*stream, flags == cudaStreamNonBlocking);
+    order::stream_created(*stream, flags == cudaStreamNonBlocking);
     return cudaSuccess;
 }
 
@@ -341,12 +327,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    emulator::order::host_waits_for(stream);
+    order::host_waits_for(stream);
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    emulator::order::wait_for_event(event, stream);
+    order::wait_for_event(event, stream);
     return cudaSuccess;
 }
 
@@ -364,13 +350,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    emulator::order::record_event(event, stream);
+    order::record_event(event, stream);
     event->recorded = std::chrono::steady_clock::now();
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    emulator::order::host_waits_for_event(event);
+    order::host_waits_for_event(event);
     return cudaSuccess;
 }
 
@@ -381,25 +367,22 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 
 // ---------------------------------------------------------------------------- memory
 
-static cudaError_t allocate(void **memory, size_t bytes, emulator::Kind kind) {
-    *memory = emulator::global_allocate(bytes, kind);
-    return *memory != nullptr || bytes == 0 ? cudaSuccess
-                                            : emulator::failed(cudaErrorMemoryAllocation);
+static cudaError_t allocate(void **memory, size_t bytes, Kind kind) {
+    *memory = global_allocate(bytes, kind);
+    return *memory != nullptr || bytes == 0 ? cudaSuccess : failed(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
-    return allocate(memory, bytes, emulator::Kind::DEVICE);
+    return allocate(memory, bytes, Kind::DEVICE);
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
-    return allocate(memory, bytes, emulator::Kind::PAGE_LOCKED);
+    return allocate(memory, bytes, Kind::PAGE_LOCKED);
 }
 
 cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned) {
-    return allocate(memory, bytes, emulator::Kind::MANAGED);
+    return allocate(memory, bytes, Kind::MANAGED);
 }
-
-namespace emulator {
 
 static std::string wrong(const StreamAccess &access) {
     const auto &[memory, bytes, is_write, side] = access;
@@ -414,7 +397,7 @@ static std::string wrong(const StreamAccess &access) {
     return "";
 }
 
-std::string access_on(const void *stream, const std::vector<StreamAccess> &accesses) {
+std::string emulator::access_on(const void *stream, const std::vector<StreamAccess> &accesses) {
     for (const StreamAccess &access : accesses)
         if (const std::string why = wrong(access); !why.empty())
             return why;
@@ -426,23 +409,20 @@ std::string access_on(const void *stream, const std::vector<StreamAccess> &acces
     return "";
 }
 
-} // namespace emulator
-
 // Says why a call fails, if it does.
 static cudaError_t checked(const char *call, const std::string &why) {
     if (why.empty())
         return cudaSuccess;
-    emulator::say("runtime", emulator::format("%s fails with cudaErrorInvalidValue: it %s", call,
-                                              why.c_str()));
-    return emulator::failed(cudaErrorInvalidValue);
+    say("runtime", format("%s fails with cudaErrorInvalidValue: it %s", call, why.c_str()));
+    return failed(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaFree(void *memory) {
-    if (memory == nullptr || emulator::global_free(memory))
+    if (memory == nullptr || global_free(memory))
         return cudaSuccess;
-    return checked("cudaFree", emulator::format("frees %p, which no allocation begins at, or not "
-                                                "any more",
-                                                memory));
+    return checked("cudaFree", format("frees %p, which no allocation begins at, or not "
+                                      "any more",
+                                      memory));
 }
 
 cudaError_t emulator::check_symbol(std::size_t offset, std::size_t bytes, std::size_t size) {
@@ -453,7 +433,6 @@ cudaError_t emulator::check_symbol(std::size_t offset, std::size_t bytes, std::s
                                                 bytes, offset, size));
 }
 
-using emulator::Side;
 static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
     return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
            : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
@@ -465,8 +444,8 @@ static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind 
 // Behavior.)
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
-    if (kind != cudaMemcpyHostToDevice || emulator::translated_program)
-        emulator::order::host_waits_for(nullptr);
+    if (kind != cudaMemcpyHostToDevice || translated_program)
+        order::host_waits_for(nullptr);
     return error;
 }
 
@@ -477,7 +456,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     const Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
     const Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
     const std::string why =
-        emulator::access_on(stream, {{from, bytes, false, source}, {to, bytes, true, target}});
+        access_on(stream, {{from, bytes, false, source}, {to, bytes, true, target}});
     if (const cudaError_t error = checked("cudaMemcpy", why))
         return error;
     std::memcpy(to, from, bytes);
@@ -485,12 +464,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaFreeHost(void *memory) {
-    emulator::global_free(memory, true);
+    global_free(memory, true);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
-    return answer(free_bytes, *total_bytes = emulator::MEMORY);
+    return answer(free_bytes, *total_bytes = MEMORY);
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -516,8 +495,7 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
     if (bytes == 0)
         return cudaSuccess;
-    if (const cudaError_t error =
-            checked("cudaMemset", emulator::access_on(stream, {{memory, bytes, true}})))
+    if (const cudaError_t error = checked("cudaMemset", access_on(stream, {{memory, bytes, true}})))
         return error;
     std::memset(memory, (unsigned char)value, bytes);
     return cudaSuccess;
@@ -540,5 +518,5 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigne
 }
 
 void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
-    emulator::access_on(stream, {{begin, bytes, true, Side::EITHER}});
+    access_on(stream, {{begin, bytes, true, Side::EITHER}});
 }

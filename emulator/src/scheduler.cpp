@@ -236,8 +236,6 @@ void spinning_thread_writes(Thread &thread) {
     thread.spin.reads = std::min(thread.spin.reads, FREE_READS);
 }
 
-// ----------------------------------------------------------------------------
-
 void peer_uses(Cta &cta, const Origin &where) {
     if (cta.rank == order::running().who.cta)
         return;

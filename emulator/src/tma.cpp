@@ -201,8 +201,6 @@ void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef b
 
 // ---------------------------------------------------------------------------- stores
 
-namespace {
-
 // A store on its way. It lives until both of its operations have happened.
 struct Store {
     Box box;
@@ -211,7 +209,7 @@ struct Store {
     std::vector<unsigned char> bytes; // of the box, once they are read
 };
 
-void read_shared(const Operation &operation, Store &store) {
+static void read_shared(const Operation &operation, Store &store) {
     Cta &cta = *operation.cta;
     store.bytes.resize(store.box.bytes());
     access_shared(cta, store.box.tile, store.box.bytes(), {false, operation.site});
@@ -221,7 +219,7 @@ void read_shared(const Operation &operation, Store &store) {
     operation.issuer->bulk.take(store.group, &OperationGroup::read);
 }
 
-void write_global(const Operation &operation, const Store &store) {
+static void write_global(const Operation &operation, const Store &store) {
     OperationGroups &groups = operation.issuer->bulk;
     order::acquire(groups.at(store.group).read.done); // a store writes what it has read
     if (store.reduce != nullptr)
@@ -242,8 +240,6 @@ void write_global(const Operation &operation, const Store &store) {
     });
     groups.take(store.group, &OperationGroup::written);
 }
-
-} // namespace
 
 void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
                Reduce reduce) {
