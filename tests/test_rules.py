@@ -57,16 +57,16 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63480,
-    "emulator": 13890,
-    "emulator/tests": 2970,
-    "common/harness common/step.h": 6340,
+    ".": 63315,
+    "emulator": 13724,
+    "emulator/tests": 2964,
+    "common/harness common/step.h": 6337,
     "bench notes/tools": 6368,
     "Makefile make": 811,
     "plots": 3518,
     "book": 2788,
     "library examples": 894,
-    "conftest.py tests": 10095,
+    "conftest.py tests": 10089,
     "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1664,
