@@ -1,7 +1,6 @@
 // What the mains share: operands of small integers, whose sums are exact, and the comparison.
 #pragma once
 
-#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -42,23 +41,6 @@ T *on_device(const std::vector<T> &values) {
     expect_success(cudaMalloc(&memory, values.size() * sizeof(T)), "cudaMalloc");
     cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice);
     return memory;
-}
-
-// A map of a matrix of 4-byte elements, in boxes.
-inline CUtensorMap matrix_map(void *matrix, int rows, int columns, int box_rows, int box_columns,
-                              CUtensorMapSwizzle swizzle) {
-    CUtensorMap map{};
-    const cuuint64_t size[] = {cuuint64_t(columns), cuuint64_t(rows)};
-    const cuuint64_t stride[] = {cuuint64_t(columns) * 4};
-    const cuuint32_t box[] = {cuuint32_t(box_columns), cuuint32_t(box_rows)}, step[] = {1, 1};
-    const CUresult result =
-        cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2, matrix, size, stride, box,
-                               step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result == CUDA_SUCCESS)
-        return map;
-    std::fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(result));
-    std::exit(1);
 }
 
 // a[m][k] * b[n][k], the sum over k.
