@@ -173,7 +173,8 @@ void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
 } // namespace
 
 void named_barrier_sync(int id, int threads, Site where, bool aligned) {
-    sync(aligned ? "a named barrier" : nullptr, id, threads, where);
+    const bool is_whole = id == 0 && threads == ALL;
+    sync(!aligned ? nullptr : is_whole ? "__syncthreads" : "a named barrier", id, threads, where);
 }
 
 void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
@@ -186,7 +187,7 @@ int barrier_sync_count(int id, int threads, bool predicate, Site where) {
     return sync("a barrier with a vote", id, threads, where, predicate);
 }
 
-void syncthreads(Site where) { sync("__syncthreads", 0, ALL, where); }
+void syncthreads(Site where) { named_barrier_sync(0, ALL, where); }
 
 void cluster_arrive(Site where, bool relaxed, bool aligned) {
     Thread &thread = *current;

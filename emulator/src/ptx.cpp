@@ -201,13 +201,6 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
 
 // ---------------------------------------------------------------------------- synchronisation
 
-void barrier_sync(int id, int threads, bool aligned, Site where) {
-    if (id == 0 && threads == ALL_THREADS && aligned)
-        syncthreads(where);
-    else
-        named_barrier_sync(id, threads, where, aligned);
-}
-
 MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where) {
     check_own(address, what, where);
     return {barrier_at(address, where), where};

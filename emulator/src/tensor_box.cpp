@@ -3,6 +3,7 @@
 #include "machine.h"
 
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -124,8 +125,6 @@ CUresult cuGetErrorName(CUresult error, const char **name) {
 }
 
 CUresult cuGetErrorString(CUresult error, const char **words) {
-    *words = error == CUDA_SUCCESS               ? "no error"
-             : error == CUDA_ERROR_INVALID_VALUE ? "invalid argument"
-                                                 : "operation not supported";
+    *words = cudaGetErrorString(cudaError_t(error)); // they have the same numbers
     return CUDA_SUCCESS;
 }

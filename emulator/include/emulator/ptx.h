@@ -385,9 +385,6 @@ void tensor_reduce(const void *map, const Coordinates &at, std::uint32_t from,
 
 // ---------------------------------------------------------------------------- synchronisation
 
-// bar and barrier, of a number of threads or ALL_THREADS. `aligned`: whole warps.
-void barrier_sync(int id, int threads, bool aligned, Site where);
-
 // The mbarrier at an address: of the own CTA, for `what`; or of any, for what arrives there.
 MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where);
 MbarrierRef any_barrier(std::uint32_t address, Site where);
