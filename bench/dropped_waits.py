@@ -35,13 +35,11 @@ fast.cu, kernel 5: producer and consumers, cuda::barrier | fast.cu | examples/ma
 fast.cu, kernel 8: clusters, multicast | fast.cu | examples/matmul/matmul_8.cuh | matmulKernel8 |
     -I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG --allow barrier-fence,cluster-exit,early-arrival,shared-alignment |
     emulator/examples/fast_cu.cu 2048 2048 256
-tma_intro, add one | tma_intro | intro.cu | kernel | --set GMEM_WIDTH=128 --set GMEM_HEIGHT=96 |
-    {clone}/intro.cu
+tma_intro, add one | tma_intro | intro.cu | kernel | --set GMEM_WIDTH=96 --set GMEM_HEIGHT=96 | {clone}/intro.cu
 effective_transpose, batched | effective_transpose | transpose_swizzle_batched.cu | kernel |
     --set GMEM_WIDTH=96 --set GMEM_HEIGHT=96 --set numRounds=1 | {clone}/transpose_swizzle_batched.cu
 cuda_hgemm, mma of 3 stages: cp.async | cuda_hgemm | src/mma/mma_async_stage3.cu |
-    mmaAsyncStage3Kernel | -I {clone}/src -I {clone}/src/common |
-    emulator/examples/cuda_hgemm.cu 8
+    mmaAsyncStage3Kernel | -I {clone}/src -I {clone}/src/common | emulator/examples/cuda_hgemm.cu 8
 SGEMM_CUDA, kernel 12: memcpy_async | SGEMM_CUDA | src/kernels/12_kernel_double_buffering.cuh |
     runSgemmDoubleBuffering2 | -I {clone}/src | emulator/examples/sgemm_cuda.cu 12
 """.replace("\n ", " ")
@@ -66,12 +64,8 @@ def run(kernel, clone, *more):
     """The runs that went wrong, and what reports there were: their kinds and lines of source."""
     main, *arguments = kernel.program.split()
     command = ["emulator/translate/run", "--quiet", "--seeds", SEEDS, *more]
-    command += [
-        *kernel.options.format(clone=clone).split(),
-        main.format(clone=clone),
-        "--",
-        *arguments,
-    ]
+    command += kernel.options.format(clone=clone).split()
+    command += [main.format(clone=clone), "--", *arguments]
     how = {"cwd": ROOT, "stdout": subprocess.PIPE, "env": {**os.environ, "EMULATOR_STORY": "0"}}
     ended = subprocess.run(command, text=True, check=False, **how)
     if ended.returncode not in (0, 1):
