@@ -57,11 +57,11 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63315,
-    "emulator": 13724,
+    ".": 63215,
+    "emulator": 13624,
     "emulator/tests": 2964,
     "common/harness common/step.h": 6337,
-    "bench notes/tools": 6368,
+    "bench notes/tools": 6367,
     "Makefile make": 811,
     "plots": 3518,
     "book": 2788,
