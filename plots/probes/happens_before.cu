@@ -17,10 +17,11 @@ constexpr int THREADS = 2 * WARPGROUP_THREADS;
 
 namespace order = emulator::order;
 
-// The agents, by their numbers: threads, and operations, which are numbered as they first appear.
+// The agents, by their numbers: threads, and operations, which are numbered as they first appear;
+// THREADS are the wgmmas of the producer's warpgroup, which has none but waits (mbarrier.cpp).
 constexpr const char *NAMES[] = {"producer", "load", "consumer", "wgmma"};
 constexpr int LOAD = 1;
-constexpr uint32_t AGENTS[] = {0, THREADS, CONSUMER, THREADS + 1};
+constexpr uint32_t AGENTS[] = {0, THREADS + 1, CONSUMER, THREADS + 2};
 
 struct Event {
     uint32_t agent;
