@@ -75,7 +75,7 @@ DEVICE void wait_for_copies(EMULATOR_SITE) {
 
 DEVICE void init_fence(EMULATOR_SITE) {
     barriers_ready(cta());
-    ::mbarrier_init_fence(where); // not the one beside Site
+    mbarrier_init_fence(where);
 }
 
 DEVICE void dependents() {

@@ -57,13 +57,13 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63215,
-    "emulator": 13624,
+    ".": 63222,
+    "emulator": 13630,
     "emulator/tests": 2964,
     "common/harness common/step.h": 6337,
     "bench notes/tools": 6367,
     "Makefile make": 811,
-    "plots": 3518,
+    "plots": 3519,
     "book": 2788,
     "library examples": 894,
     "conftest.py tests": 10089,

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <source_location>
 
-namespace emulator {
+// In a namespace of its own, so that a call with a Site finds none of emulator's functions.
+namespace emulator::site {
 
 // A line of the kernel. Every function that a kernel calls takes one as its last, defaulted
 // argument, and so knows its caller's file and line.
@@ -22,6 +23,11 @@ struct Site : std::source_location {
         return site;
     }
 };
+
+} // namespace emulator::site
+
+namespace emulator {
+using site::Site;
 #define EMULATOR_SITE emulator::Site where = emulator::Site::current()
 
 } // namespace emulator
