@@ -57,8 +57,7 @@ static uint64_t told_report;
 static double search_begun;
 static char story[LONGEST_STORY]; /* of the smallest run so far */
 
-/* This program's command line with other options. It prints nothing unless the report is the same.
- */
+/* This program's command line with other options. Prints nothing unless the report is the same. */
 static const char AGAIN[] =
     "p=$(tr '\\0' ' ' </proc/%d/cmdline |"
     "sed -E 's/--(runs|json|policy|seed|inputs|kernel|size|[mnk]) [^ ]* //g')'%s --inputs %s "
