@@ -1,4 +1,4 @@
-// The clocks that a kernel can read.
+// What tells a thread when and where it runs: clocks, and its SM.
 #pragma once
 
 #include "device/base.cuh"
@@ -15,4 +15,18 @@ DEVICE uint64_t cycles() {
     uint64_t count;
     asm volatile("mov.u64 %0, %%clock64;" : "=l"(count)::"memory");
     return count;
+}
+
+// Returns when at least so many cycles have passed.
+DEVICE void wait_cycles(int count) {
+    const uint64_t begin = cycles();
+    while (cycles() - begin < uint64_t(count)) {
+    }
+}
+
+// The SM that the calling thread runs on. (PTX ISA: Special Registers, %smid.)
+DEVICE int sm_index() {
+    int sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    return sm;
 }
