@@ -65,16 +65,20 @@ inline int find_gpcs(std::vector<int> *gpc, int sms, int smem, int *noted) {
 inline std::vector<bool> other_half(const std::vector<int> &took) {
     const int sms = int(took.size()) / PROBED_LINES;
     std::vector<double> line_mean(PROBED_LINES), sm_mean(sms);
+    double mean = 0;
     for (size_t i = 0; i < took.size(); ++i) {
         line_mean[i % PROBED_LINES] += double(took[i]) / sms;
         sm_mean[i / PROBED_LINES] += double(took[i]) / PROBED_LINES;
+        mean += double(took[i]) / double(took.size());
     }
+    const auto apart = [&](int sm, int line) { // from what the SM and the line make of it
+        return took[sm * PROBED_LINES + line] - sm_mean[sm] - line_mean[line] + mean;
+    };
     std::vector<bool> other(sms);
     for (int sm = 0; sm < sms; ++sm) {
-        double together = 0; // the first SM's times and this one's
+        double together = 0; // with the first SM
         for (int line = 0; line < PROBED_LINES; ++line)
-            together += (took[sm * PROBED_LINES + line] - line_mean[line] - sm_mean[sm]) *
-                        (took[line] - line_mean[line] - sm_mean[0]);
+            together += apart(sm, line) * apart(0, line);
         other[sm] = together < 0;
     }
     return other;
