@@ -45,6 +45,7 @@ struct SharedStorage {
     alignas(128) bf16 d[CONSUMERS][MMA_M * BN]; // not swizzled: TMA needs 128 bytes
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
+    uint64_t began; // the cycle at the start of the latest tile
     uint64_t ready; // when the second consumer was ready for its latest tile
     int number;     // of this CTA among those of the launch
 };
@@ -72,6 +73,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
                          evict_first_policy());
         if (k_tile == min(STAGES, k_tiles) - 1) { // the ring is full
             start.wait();
+            note_cycles(&smem.began);
             mbarrier_arrive_expect_tx(first, bytes);
         }
         ring.next();
@@ -167,7 +169,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                 if (threadIdx.x % WARPGROUP_THREADS == 0)
                     note_cycles(&smem.ready, TURN);
                 mbarrier_wait(&smem.full[ring.stage], ring.phase);
-                wait_cycles(TURN);
+                wait_after(&smem.began, TURN);
             }
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), ring);

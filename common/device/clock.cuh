@@ -17,13 +17,6 @@ DEVICE uint64_t cycles() {
     return count;
 }
 
-// Returns when at least so many cycles have passed.
-DEVICE void wait_cycles(int count) {
-    const uint64_t begin = cycles();
-    while (cycles() - begin < uint64_t(count)) {
-    }
-}
-
 // The SM that the calling thread runs on. (PTX ISA: Special Registers, %smid.)
 DEVICE int sm_index() {
     int sm;

@@ -7,12 +7,29 @@
 #include "device/shared_memory.cuh"
 
 // Writes the SM's cycles to shared memory: a consumer that is about to multiply reads its own SM's
-// clock, not the one that all share; `ahead` if the CTA could have begun that much earlier. Relaxed,
-// since no data goes with them. (PTX ISA: st, Memory Consistency Model.)
+// clock, not the one that all share; `ahead` if the CTA could have begun that much earlier.
+// Relaxed, since no data goes with them. (PTX ISA: st, Memory Consistency Model.)
 DEVICE void note_cycles(uint64_t *where, int ahead = 0) {
     asm volatile("st.relaxed.cta.shared::cta.u64 [%0], %1;" ::"r"(shared_address(where)),
                  "l"(cycles() - ahead)
                  : "memory");
+}
+
+// What was written. (PTX ISA: ld.)
+DEVICE uint64_t noted_cycles(const uint64_t *where) {
+    uint64_t noted;
+    asm volatile("ld.relaxed.cta.shared::cta.u64 %0, [%1];"
+                 : "=l"(noted)
+                 : "r"(shared_address(where))
+                 : "memory");
+    return noted;
+}
+
+// Returns `count` cycles after those that were written.
+DEVICE void wait_after(const uint64_t *where, int count) {
+    const uint64_t end = noted_cycles(where) + count;
+    while (cycles() < end) {
+    }
 }
 
 // Of one thread of each CTA. Every CTA reports when it expects to be ready for its next tile, and
@@ -35,11 +52,7 @@ struct CommonStart {
     // red.)
     DEVICE void report(uint64_t *ready) {
         const uint64_t last_time = time, last_cycle = cycle;
-        uint64_t was_ready;
-        asm volatile("ld.relaxed.cta.shared::cta.u64 %0, [%1];"
-                     : "=l"(was_ready)
-                     : "r"(shared_address(ready))
-                     : "memory");
+        const uint64_t was_ready = noted_cycles(ready);
         time = nanoseconds();
         cycle = cycles();
         uint64_t lag = tiles > 0 ? LATER : FIRST;

@@ -11,5 +11,4 @@ __attribute__((noinline, no_sanitize("thread"))) static uint64_t nanoseconds() {
 }
 
 DEVICE uint64_t cycles() { return nanoseconds(); }
-DEVICE void wait_cycles(int) {}
 DEVICE int sm_index() { return int(emulator::ptx::smid()); }

@@ -7,6 +7,9 @@
 // st.relaxed of %clock64.
 DEVICE void note_cycles(uint64_t *, int = 0) {}
 
+// Nothing to wait for.
+DEVICE void wait_after(const uint64_t *, int) {}
+
 // A report that no CTA reads, and no wait.
 struct CommonStart {
     uint64_t *latest;
