@@ -62,3 +62,22 @@ def test_gives_what_was_recorded(recorded, machine, order, tmp_path):
 @pytest.mark.parametrize("name, value, status", [("POLICY", "none", 2), ("CAPABILITY", "8.9", 77)])
 def test_what_cannot_run_has_a_status(program, name, value, status):
     assert run(f"test_{program}-emulated", **{f"EMULATOR_{name}": value}).returncode == status
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        pytest.param("emulated", marks=pytest.mark.needs("tests/device/test_placement-emulated")),
+        pytest.param(
+            "gpu",
+            marks=[
+                pytest.mark.needs("tests/device/test_placement-gpu"),
+                pytest.mark.nvcc,
+                pytest.mark.gpu,
+            ],
+        ),
+    ],
+)
+def test_places_of_sms(machine):
+    ended = run(f"test_placement-{machine}")
+    assert ended.returncode == 0, ended.stdout

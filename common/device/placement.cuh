@@ -17,22 +17,20 @@ constexpr int PORTABLE_CLUSTER = 8; // CTAs that a cluster may have on any GPU t
 // Stores each CTA's SM.
 static __global__ void note_sms(int *sm_of_cta) { sm_of_cta[blockIdx.x] = sm_index(); }
 
-// Stores how many cycles an atomic takes on each of the lines, [SM][line]: the least of a few. One
-// CTA on each SM. Atomics are carried out in the half of the L2 that the line belongs to: from the
-// other half's SMs that takes some 200 cycles longer on an H200. (NVIDIA H100 Tensor Core GPU
-// Architecture, L2 cache.)
+// Stores how many cycles a few atomics take that wait for each other, [SM][line]. One CTA on each
+// SM. Atomics are carried out in the half of the L2 that the line belongs to: from the other half's
+// SMs each takes some 200 cycles longer on an H200. (NVIDIA H100 Tensor Core GPU Architecture, L2
+// cache.)
 static __global__ void probe_l2(int *memory, int *took) {
-    constexpr int TRIES = 6;
+    constexpr int ATOMICS = 8;
     const int sm = sm_index();
-    for (int line = 0; sm < int(gridDim.x) && line < PROBED_LINES; ++line) {
-        int least = 1 << 30;
-        for (int i = 0; i < TRIES; ++i) {
-            int *where = &memory[line * (PROBED_BYTES / int(sizeof(int)))];
-            const uint64_t begin = cycles();
-            atomicAdd(where + atomicAdd(where, 0), 0); // it is 0: the outer one has to wait for it
-            least = min(least, int(cycles() - begin));
-        }
-        took[sm * PROBED_LINES + line] = least;
+    for (int i = 0; sm < int(gridDim.x) && i < PROBED_LINES; ++i) {
+        const int line = (sm + i) % PROBED_LINES; // few SMs are at a line at the same time
+        int *where = &memory[line * (PROBED_BYTES / int(sizeof(int)))];
+        const uint64_t begin = cycles();
+        for (int atomic = 0; atomic < ATOMICS; ++atomic)
+            where += atomicAdd(where, 0); // it is 0
+        took[sm * PROBED_LINES + line] = int(cycles() - begin);
     }
 }
 
@@ -60,11 +58,11 @@ inline int find_gpcs(std::vector<int> *gpc, int sms, int smem, int *noted) {
     return 0;
 }
 
-// Says of each SM which half of the L2 it is beside, the first SM's or the other, from what
+// Says of each SM which half of the L2 its GPC is beside, the first SM's or the other, from what
 // probe_l2 stored: the times of SMs beside different halves rise and fall against each other.
-inline std::vector<bool> other_half(const std::vector<int> &took) {
-    const int sms = int(took.size()) / PROBED_LINES;
-    std::vector<double> line_mean(PROBED_LINES), sm_mean(sms);
+inline std::vector<bool> other_half(const std::vector<int> &took, const std::vector<int> &gpc) {
+    const int sms = int(gpc.size());
+    std::vector<double> line_mean(PROBED_LINES), sm_mean(sms), together(sms); // [GPC]
     double mean = 0;
     for (size_t i = 0; i < took.size(); ++i) {
         line_mean[i % PROBED_LINES] += double(took[i]) / sms;
@@ -74,13 +72,12 @@ inline std::vector<bool> other_half(const std::vector<int> &took) {
     const auto apart = [&](int sm, int line) { // from what the SM and the line make of it
         return took[sm * PROBED_LINES + line] - sm_mean[sm] - line_mean[line] + mean;
     };
-    std::vector<bool> other(sms);
-    for (int sm = 0; sm < sms; ++sm) {
-        double together = 0; // with the first SM
+    for (int sm = 0; sm < sms; ++sm)
         for (int line = 0; line < PROBED_LINES; ++line)
-            together += apart(sm, line) * apart(0, line);
-        other[sm] = together < 0;
-    }
+            together[gpc[sm]] += apart(sm, line) * apart(0, line);
+    std::vector<bool> other(sms);
+    for (int sm = 0; sm < sms; ++sm)
+        other[sm] = together[gpc[sm]] < 0;
     return other;
 }
 
@@ -107,7 +104,7 @@ inline int place_sms(std::vector<int> *place, int *upper) {
     release_array(stored);
     if (failed)
         return 1;
-    const std::vector<bool> other = other_half(took);
+    const std::vector<bool> other = other_half(took, gpc);
     std::iota(row.begin(), row.end(), 0);
     std::stable_sort(row.begin(), row.end(), [&](int a, int b) {
         return other[a] != other[b] ? other[a] < other[b] : gpc[a] < gpc[b];

@@ -45,9 +45,10 @@ enum {
 
 /* Fills walk[] with the tiles of the groups' upper (half 0) or lower (half 1) rows in the order in
  * which that half's workers take them, `wave` at a time, and returns how many there are. The rows
- * are walked column by column; of each wave those in the upper strip come first. Every other wave
- * is backwards: it begins with the k-tiles that the one before has just read. */
-static inline int walk_half(directed_tile *walk, int tiles_m, int tiles_n, int half, int wave) {
+ * are walked column by column, each `turn` tiles in the other direction, to begin with the k-tiles
+ * that were read last. Of each wave the tiles in the upper strip come first. */
+static inline int walk_half(directed_tile *walk, int tiles_m, int tiles_n, int half, int wave,
+                            int turn) {
     const int last = tiles_m % (2 * HALF_ROWS) - half * HALF_ROWS;
     const int rows = tiles_m / (2 * HALF_ROWS) * HALF_ROWS +
                      (last < 0 ? 0 : (last < HALF_ROWS ? last : HALF_ROWS));
@@ -60,7 +61,7 @@ static inline int walk_half(directed_tile *walk, int tiles_m, int tiles_n, int h
                     continue;
                 walk[filled].m = tile.m + (tile.m / HALF_ROWS + half) * HALF_ROWS;
                 walk[filled].n = tile.n;
-                walk[filled++].backwards = first / wave % 2;
+                walk[filled++].backwards = i / turn % 2;
             }
     return filled;
 }
@@ -71,10 +72,10 @@ static inline int walk_half(directed_tile *walk, int tiles_m, int tiles_n, int h
  * How a tile is computed doesn't depend on `upper`, which is measured: D's bits are the same. */
 static inline void order_by_halves(directed_tile *order, directed_tile *walk, int tiles_m,
                                    int tiles_n, int workers, int upper) {
-    const int wave = (workers + 1) / 2, tiles = tiles_m * tiles_n;
-    int next[2] = {0, walk_half(walk, tiles_m, tiles_n, 0, wave)};
+    const int turn = (workers + 1) / 2, lower = workers - upper, tiles = tiles_m * tiles_n;
+    int next[2] = {0, walk_half(walk, tiles_m, tiles_n, 0, upper > 0 ? upper : turn, turn)};
     const int end[2] = {next[1], tiles};
-    (void)walk_half(walk + next[1], tiles_m, tiles_n, 1, wave);
+    (void)walk_half(walk + next[1], tiles_m, tiles_n, 1, lower > 0 ? lower : turn, turn);
     for (int i = 0; i < tiles; ++i) {
         const int half = i % workers >= upper;
         order[i] = walk[next[next[half] < end[half] ? half : 1 - half]++];
