@@ -45,8 +45,8 @@ struct SharedStorage {
     alignas(128) bf16 d[CONSUMERS][MMA_M * BN]; // not swizzled: TMA needs 128 bytes
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
-    uint64_t began; // the cycle at the start of the latest tile
-    uint64_t ready; // when the second consumer was ready for its latest tile
+    uint64_t began; // the cycle when the latest tile began
+    uint64_t ready; // the cycle when both consumers were ready for their turn of it
     int number;     // of this CTA among those of the launch
 };
 
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             mbarrier_init(&smem.full[stage], 1);
             mbarrier_init(&smem.empty[stage], CONSUMERS);
         }
-        smem.ready = 0;
+        smem.began = smem.ready = 0;
         smem.number = claim_place(claims, place, sms);
         mbarrier_init_fence(); // before any thread or copy uses them
     }
@@ -165,9 +165,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int consumer = warpgroup - 1;
         for (int i = smem.number; i < tiles; i += gridDim.x) {
             const directed_tile tile = order[i];
-            if (consumer == 1) { // the first one begins by itself
-                if (threadIdx.x % WARPGROUP_THREADS == 0)
-                    note_cycles(&smem.ready, TURN);
+            if (threadIdx.x % WARPGROUP_THREADS == 0)
+                note_cycles(&smem.ready, consumer * TURN); // the later consumer's remains
+            if (consumer == 1) {
                 mbarrier_wait(&smem.full[ring.stage], ring.phase);
                 wait_after(&smem.began, TURN);
             }

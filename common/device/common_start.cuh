@@ -6,11 +6,11 @@
 #include "device/clock.cuh"
 #include "device/shared_memory.cuh"
 
-// Writes the SM's cycles to shared memory: a consumer that is about to multiply reads its own SM's
-// clock, not the one that all share; `ahead` if the CTA could have begun that much earlier.
-// Relaxed, since no data goes with them. (PTX ISA: st, Memory Consistency Model.)
+// Writes the SM's cycles, less `ahead`, to shared memory if they are more than what is there: a
+// consumer that is about to multiply reads its own SM's clock, not the one that all share. Relaxed,
+// since no data goes with them. (PTX ISA: red, Memory Consistency Model.)
 DEVICE void note_cycles(uint64_t *where, int ahead = 0) {
-    asm volatile("st.relaxed.cta.shared::cta.u64 [%0], %1;" ::"r"(shared_address(where)),
+    asm volatile("red.relaxed.cta.shared::cta.max.u64 [%0], %1;" ::"r"(shared_address(where)),
                  "l"(cycles() - ahead)
                  : "memory");
 }
