@@ -43,8 +43,8 @@ PER_TENSOR, SCALED = ("f01", "f02", "f08"), ("f04", "f05", "f06", "f07")
 OF_MODELS = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
 NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
-# What was tried at the power limit beside v14, v16, v18 and v19.
-AT_THE_LIMIT = r"v..-(groups-of-12|hidden-stores|neighbours|paced|pairs|scattered|together)"
+# What was tried at the power limit beside v14, v16 and v18.
+AT_THE_LIMIT = r"v..-(groups-of-12|hidden-stores|neighbours|paced|pairs|scattered)"
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
 # The rivals that `make rivals` has built. CUDA-L2's has kernels for its own shapes alone.
@@ -96,6 +96,7 @@ class Run(NamedTuple):
 
 
 LIMIT = tried("v", at_the_limit=True) + ",v18"
+PLACES = "v16,v18,v19,v19-together"
 # name | what | a word of COMMANDS and more options, which may go on in indented lines
 TABLE = f"""
 burst | all rungs at m = n = k = 8192 | burst --heuristics all
@@ -147,6 +148,9 @@ limit | what else was tried at the power limit, beside its rungs | burst --passe
     --heuristics all --steps {LIMIT}
 limit-sustained | the same for seconds, with joules | sustained --passes 2 --steps {LIMIT}
 limit-counters | its bytes | counters --steps {LIMIT}
+places | v19 beside those below it | burst --steps {PLACES}
+places-sustained | the same for seconds, with joules | sustained --passes 3 --steps {PLACES}
+places-counters | its bytes | counters --steps {PLACES}
 short-variants | variants of the end of a tile, at short k | burst --sizes 8192x8192x1024
     --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-warp-stores,{
     "v16-blocks-apart,v16-plain-stores"

@@ -1,9 +1,9 @@
 // v19, from v18: each SM computes the tiles of its place on the chip.
 //
 // Requests of the SMs of one GPC merge, and each half of the L2 keeps what its own SMs read. So
-// both should read little: a GPC's SMs get a block of 4 x 4 tiles, and the SMs beside each half of
-// the L2 rows of A of their own. Where an SM is, prepare() measures. The hardware says which CTA is
-// on which SM only once the CTA runs: it then claims its number.
+// both should read little: a GPC's SMs get a block of 4 x 4 tiles, and of the rows of A that a wave
+// reads, the SMs beside one half of the L2 get the upper ones. Where an SM is, prepare() measures.
+// A CTA knows its SM only once it runs: it then claims its number.
 //
 // And the second consumer begins its tile a little after the first, so that one multiplies while
 // the other stores. Expected: at 4 x 4 tiles 3.2 GB instead of 4.6 leave the L2, and 0.1 GB less
@@ -54,7 +54,7 @@ struct SharedStorage {
 // The consumers find all the tile's first loads done, and begin when the producer lets the first
 // go.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const directed_tile &tile, int k_tiles, Ring<STAGES> &ring,
+                      const tile_coordinate &tile, int k_tiles, bool backwards, Ring<STAGES> &ring,
                       CommonStart &start) {
     const int bytes = sizeof(smem.a[0]) + sizeof(smem.b[0]);
     uint64_t *first = &smem.full[ring.stage];
@@ -66,7 +66,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
             start.report(&smem.ready);
         else // The consumers wait for these bytes.
             mbarrier_arrive_expect_tx(&smem.full[stage], bytes);
-        const int k = (tile.backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
+        const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
         tma_load_2d(smem.a[stage], map_a, k, tile.m * BM, &smem.full[stage]);
         // The next wave reads the same rows of A, and others of B.
         tma_load_2d_hint(smem.b[stage], map_b, k, tile.n * BN, &smem.full[stage],
@@ -137,7 +137,7 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
 
 __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-         const __grid_constant__ TensorMap map_d, const directed_tile *order, int tiles, int k,
+         const __grid_constant__ TensorMap map_d, const tile_coordinate *order, int tiles, int k,
          uint64_t *starts, const int *place, int sms, unsigned long long *claims) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
     const int warpgroup = warpgroup_index();
@@ -158,13 +158,15 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         CommonStart start{starts};
         if (threadIdx.x == 0)
-            for (int i = smem.number; i < tiles; i += gridDim.x)
-                load_tile(smem, &map_a, &map_b, order[i], ceil_div(k, BK), ring, start);
+            for (int i = smem.number; i < tiles; i += gridDim.x) {
+                const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
+                load_tile(smem, &map_a, &map_b, order[i], ceil_div(k, BK), backwards, ring, start);
+            }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = smem.number; i < tiles; i += gridDim.x) {
-            const directed_tile tile = order[i];
+            const tile_coordinate tile = order[i];
             if (threadIdx.x % WARPGROUP_THREADS == 0)
                 note_cycles(&smem.ready, consumer * TURN); // the later consumer's remains
             if (consumer == 1) {
@@ -185,9 +187,9 @@ struct State {
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
-    directed_tile *order; // of the CTAs by their numbers
-    uint64_t *starts;     // where the CTAs report
-    int *place;           // of each SM
+    tile_coordinate *order; // of the CTAs by their numbers
+    uint64_t *starts;       // where the CTAs report
+    int *place;             // of each SM
     unsigned long long *claims;
     int tiles, sms;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
@@ -195,14 +197,12 @@ struct State {
 
 // Makes the order of tiles for where this GPU's SMs are.
 static int make_order(State *made, int tiles_m, int tiles_n) {
-    std::vector<directed_tile> order(made->tiles), walk(made->tiles);
+    std::vector<tile_coordinate> order(made->tiles);
     std::vector<int> place;
-    int upper = 0; // SMs beside one half of the L2
-    if (place_sms(&place, &upper))
+    if (place_sms(&place))
         return 1;
     made->sms = int(place.size());
-    order_by_halves(order.data(), walk.data(), tiles_m, tiles_n, made->ctas,
-                    ceil_div(upper * made->ctas, made->sms));
+    strip_order(order.data(), tiles_m, tiles_n, made->ctas);
     const std::vector<unsigned long long> claims(1 + made->ctas);
     const uint64_t never = 0;
     made->order = upload_array(order.data(), order.size());

@@ -82,9 +82,9 @@ inline std::vector<bool> other_half(const std::vector<int> &took, const std::vec
 }
 
 // Stores in (*place)[SM] each SM's place in a row of all SMs in which neighbours are neighbours:
-// those beside one half of the L2 come first, *upper of them, and of each half GPC by GPC. It takes
-// some milliseconds.
-inline int place_sms(std::vector<int> *place, int *upper) {
+// those beside one half of the L2 come first, and of each half GPC by GPC. It takes some
+// milliseconds.
+inline int place_sms(std::vector<int> *place) {
     int sms = 0, smem = 0, *memory = nullptr, *stored = nullptr;
     std::vector<int> gpc;
     if (multiprocessor_count(&sms) || max_dynamic_smem(&smem))
@@ -112,7 +112,6 @@ inline int place_sms(std::vector<int> *place, int *upper) {
     place->resize(sms);
     for (int i = 0; i < sms; ++i)
         (*place)[row[i]] = i;
-    *upper = int(std::count(other.begin(), other.end(), false));
     return 0;
 }
 

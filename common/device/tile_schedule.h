@@ -31,55 +31,24 @@ HOST_DEVICE static inline tile_coordinate grouped_tile(int index, int tiles_m, i
     return tile;
 }
 
-/* A tile, and whether its k-tiles are taken from the last to the first. */
-typedef struct directed_tile {
-    int m;
-    int n;
-    int backwards;
-} directed_tile;
-
 enum {
-    HALF_ROWS = 8, /* rows of tiles that a half of the L2 has of each group of twice as many */
-    STRIP_ROWS = 4 /* of them, that the SMs of a GPC have: their tiles are about a square */
+    STRIP = 4,         /* rows of tiles in a strip: 16 workers in a row have about a square */
+    STRIPPED_ROWS = 16 /* rows of tiles in a group of strips */
 };
 
-/* Fills walk[] with the tiles of the groups' upper (half 0) or lower (half 1) rows in the order in
- * which that half's workers take them, `wave` at a time, and returns how many there are. The rows
- * are walked column by column, each `turn` tiles in the other direction, to begin with the k-tiles
- * that were read last. Of each wave the tiles in the upper strip come first. */
-static inline int walk_half(directed_tile *walk, int tiles_m, int tiles_n, int half, int wave,
-                            int turn) {
-    const int last = tiles_m % (2 * HALF_ROWS) - half * HALF_ROWS;
-    const int rows = tiles_m / (2 * HALF_ROWS) * HALF_ROWS +
-                     (last < 0 ? 0 : (last < HALF_ROWS ? last : HALF_ROWS));
-    int filled = 0;
-    for (int first = 0; first < rows * tiles_n; first += wave)
-        for (int strip = 0; strip < HALF_ROWS / STRIP_ROWS; ++strip)
-            for (int i = first; i < first + wave && i < rows * tiles_n; ++i) {
-                const tile_coordinate tile = grouped_tile(i, rows, tiles_n, HALF_ROWS);
-                if (tile.m % HALF_ROWS / STRIP_ROWS != strip)
-                    continue;
-                walk[filled].m = tile.m + (tile.m / HALF_ROWS + half) * HALF_ROWS;
-                walk[filled].n = tile.n;
-                walk[filled++].backwards = i / turn % 2;
-            }
-    return filled;
-}
-
 /* Fills order[i], for i from 0 to tiles_m * tiles_n - 1, with the tile that worker i % workers
- * computes in wave i / workers: the first `upper` workers take those of half 0, the others those of
- * half 1, and what the other half has left when their own is used up. walk[] is as long as order[].
- * How a tile is computed doesn't depend on `upper`, which is measured: D's bits are the same. */
-static inline void order_by_halves(directed_tile *order, directed_tile *walk, int tiles_m,
-                                   int tiles_n, int workers, int upper) {
-    const int turn = (workers + 1) / 2, lower = workers - upper, tiles = tiles_m * tiles_n;
-    int next[2] = {0, walk_half(walk, tiles_m, tiles_n, 0, upper > 0 ? upper : turn, turn)};
-    const int end[2] = {next[1], tiles};
-    (void)walk_half(walk + next[1], tiles_m, tiles_n, 1, lower > 0 ? lower : turn, turn);
-    for (int i = 0; i < tiles; ++i) {
-        const int half = i % workers >= upper;
-        order[i] = walk[next[next[half] < end[half] ? half : 1 - half]++];
-    }
+ * computes in wave i / workers. A wave has as many tiles as there are workers, of the grouped order
+ * with STRIPPED_ROWS rows; the first of the workers have those in the first strip, column by
+ * column, the next ones those in the next strip. */
+static inline void strip_order(tile_coordinate *order, int tiles_m, int tiles_n, int workers) {
+    const int tiles = tiles_m * tiles_n;
+    for (int first = 0, filled = 0; first < tiles; first += workers)
+        for (int strip = 0; strip < STRIPPED_ROWS / STRIP; ++strip)
+            for (int i = first; i < first + workers && i < tiles; ++i) {
+                const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, STRIPPED_ROWS);
+                if (tile.m % STRIPPED_ROWS / STRIP == strip)
+                    order[filled++] = tile;
+            }
 }
 
 /* How many of at most `most` workers to use for `tiles` equal tiles: as few as finish in the same

@@ -27,10 +27,8 @@ static int halves_from_latencies() {
 
 static int measured_twice() {
     std::vector<int> place, again;
-    int upper = 0, upper_again = 0;
-    if (place_sms(&place, &upper) || place_sms(&again, &upper_again))
+    if (place_sms(&place) || place_sms(&again))
         return printf("could not measure\n");
-    printf("%d of %zu SMs beside the first half\n", upper, place.size());
     std::vector<int> sorted = place;
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < sorted.size(); ++i)

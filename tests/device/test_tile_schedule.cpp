@@ -88,41 +88,28 @@ static void hilbert() {
 static int waves(int tiles, int workers) { return (tiles + workers - 1) / workers; }
 
 // Then no worker gets two tiles more than another.
-// Each tile once, however many of the workers are beside either half of the L2, and each in the
-// direction that it has when they are as many.
-static void by_halves() {
+// Each tile once, in the wave that it has in groups of rows; 16 workers in a row have a block.
+static void strips() {
     for (Grid grid : grids())
-        for (int workers : {1, 2, 7, 132}) {
-            std::vector<directed_tile> even(grid.tiles()), order(grid.tiles()), walk(grid.tiles());
-            order_by_halves(even.data(), walk.data(), grid.tiles_m, grid.tiles_n, workers,
-                            (workers + 1) / 2);
-            std::vector<int> backwards(grid.tiles(), -1);
-            for (auto [m, n, direction] : even)
-                backwards[m * grid.tiles_n + n] = direction;
-            for (int upper : {0, workers / 3, workers}) {
-                order_by_halves(order.data(), walk.data(), grid.tiles_m, grid.tiles_n, workers,
-                                upper);
-                std::vector<bool> taken(grid.tiles());
-                for (auto [m, n, direction] : order) {
-                    const int tile = m * grid.tiles_n + n;
-                    EXPECT(m < grid.tiles_m && n < grid.tiles_n && !taken[tile] &&
-                               direction == backwards[tile],
-                           "%s, %d of %d workers above: (%d, %d) twice, or in the other direction",
-                           grid.name().c_str(), upper, workers, m, n);
-                    taken[tile] = true;
-                }
+        for (int workers : {1, 7, 128, 132}) {
+            std::vector<tile_coordinate> order(grid.tiles());
+            strip_order(order.data(), grid.tiles_m, grid.tiles_n, workers);
+            std::vector<int> wave(grid.tiles(), -1);
+            for (int i = 0; i < grid.tiles(); ++i)
+                wave[order[i].m * grid.tiles_n + order[i].n] = i / workers;
+            for (int i = 0; i < grid.tiles(); ++i) {
+                const auto [m, n] = grouped_tile(i, grid.tiles_m, grid.tiles_n, STRIPPED_ROWS);
+                EXPECT(wave[m * grid.tiles_n + n] == i / workers,
+                       "%s, %d workers: (%d, %d) is in wave %d, not %d", grid.name().c_str(),
+                       workers, m, n, wave[m * grid.tiles_n + n], i / workers);
             }
         }
-}
-
-// 128 CTAs, as GPCs of 16: each has a block of 4 x 4 tiles, and each half has rows of its own.
-static void blocks_of_gpcs() {
-    std::vector<directed_tile> order(64 * 64), walk(order.size());
-    order_by_halves(order.data(), walk.data(), 64, 64, 128, 64);
+    std::vector<tile_coordinate> order(64 * 64);
+    strip_order(order.data(), 64, 64, 128);
     for (size_t i = 0; i < order.size(); ++i) {
-        const directed_tile &corner = order[i / 16 * 16];
-        EXPECT(order[i].m / 8 % 2 == int(i % 128 / 64) && order[i].m / 4 == corner.m / 4 &&
-                   order[i].n / 4 == corner.n / 4 && corner.n % 4 == 0,
+        const tile_coordinate corner = order[i / 16 * 16];
+        EXPECT(order[i].m / 4 == corner.m / 4 && order[i].n / 4 == corner.n / 4 &&
+                   corner.n % 4 == 0,
                "place %zu is (%d, %d)", i, order[i].m, order[i].n);
     }
 }
@@ -140,8 +127,7 @@ static void balanced() {
 int main() {
     run_case("grouped order: groups of rows, column by column", grouped);
     run_case("hilbert order: each tile once, and near those before", hilbert);
-    run_case("by halves: each tile once, in a direction of its own", by_halves);
-    run_case("by halves: a GPC has a block of tiles", blocks_of_gpcs);
+    run_case("strips: each tile once, blocks for neighbours", strips);
     run_case("balanced workers: as few as finish in as many waves", balanced);
     return test_result();
 }
