@@ -233,9 +233,10 @@ static int launch(const problem *p, void *state) {
 
 static void release(void *state) {
     State *made = static_cast<State *>(state);
-    for (void *array :
-         {(void *)made->order, (void *)made->starts, (void *)made->place, (void *)made->claims})
-        release_array(array);
+    release_array(made->order);
+    release_array(made->starts);
+    release_array(made->place);
+    release_array(made->claims);
     delete made;
 }
 

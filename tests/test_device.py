@@ -64,20 +64,15 @@ def test_what_cannot_run_has_a_status(program, name, value, status):
     assert run(f"test_{program}-emulated", **{f"EMULATOR_{name}": value}).returncode == status
 
 
-@pytest.mark.parametrize(
-    "machine",
-    [
-        pytest.param("emulated", marks=pytest.mark.needs("tests/device/test_placement-emulated")),
-        pytest.param(
-            "gpu",
-            marks=[
-                pytest.mark.needs("tests/device/test_placement-gpu"),
-                pytest.mark.nvcc,
-                pytest.mark.gpu,
-            ],
-        ),
-    ],
-)
-def test_places_of_sms(machine):
-    ended = run(f"test_placement-{machine}")
+@pytest.mark.needs("tests/device/test_placement-emulated")
+def test_places_of_sms():
+    ended = run("test_placement-emulated")
+    assert ended.returncode == 0, ended.stdout
+
+
+@pytest.mark.needs("tests/device/test_placement-gpu")
+@pytest.mark.nvcc
+@pytest.mark.gpu
+def test_places_of_sms_on_a_gpu():
+    ended = run("test_placement-gpu")
     assert ended.returncode == 0, ended.stdout

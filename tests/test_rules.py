@@ -57,19 +57,19 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63222,
+    ".": 63740,
     "emulator": 13630,
     "emulator/tests": 2964,
     "common/harness common/step.h": 6337,
-    "bench notes/tools": 6367,
+    "bench notes/tools": 6371,
     "Makefile make": 811,
     "plots": 3519,
     "book": 2788,
     "library examples": 894,
-    "conftest.py tests": 10089,
+    "conftest.py tests": 10170,
     "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
-    "tests/device": 1664,
+    "tests/device": 1731,
     "tests/tools": 742,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
