@@ -63,10 +63,11 @@ std::uint32_t laneid() { return std::uint32_t(current->lane()); }
 std::uint32_t warpid() { return std::uint32_t(current->warp()); }
 std::uint32_t nwarpid() { return std::uint32_t(own().warps.size()); }
 
+// CTAs take the SMs from the last to the first: a program may not count on their order.
 std::uint32_t smid() {
     const std::uint64_t cta =
         (std::uint64_t(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-    return std::uint32_t(cta % MULTIPROCESSORS);
+    return std::uint32_t(MULTIPROCESSORS - 1 - cta % MULTIPROCESSORS);
 }
 
 std::uint32_t total_smem_size() { return std::uint32_t(own().shared.size()); }
