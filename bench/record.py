@@ -148,7 +148,7 @@ limit | what else was tried at the power limit, beside its rungs | burst --passe
     --heuristics all --steps {LIMIT}
 limit-sustained | the same for seconds, with joules | sustained --passes 2 --steps {LIMIT}
 limit-counters | its bytes | counters --steps {LIMIT}
-places | v19 beside those below it | burst --steps {PLACES}
+places | v19 beside those below it | burst --heuristics all --steps {PLACES}
 places-sustained | the same for seconds, with joules | sustained --passes 3 --steps {PLACES}
 places-counters | its bytes | counters --steps {PLACES}
 short-variants | variants of the end of a tile, at short k | burst --sizes 8192x8192x1024
