@@ -44,7 +44,7 @@ std::size_t whole_pages(std::size_t bytes) {
 
 // The allocation that the address lies in or beside; nullptr for none. Their margins are as wide as
 // what counts as beside, so that there is at most one.
-const Allocation *find(const void *pointer) {
+Allocation *find(const void *pointer) {
     if (last_found < allocations.size() && allocations[last_found].contains(pointer))
         return &allocations[last_found];
     const char *const address = static_cast<const char *>(pointer);
@@ -87,15 +87,14 @@ void *global_allocate(std::size_t bytes, Kind kind) {
 }
 
 bool global_free(void *begin, bool page_locked) {
-    for (Allocation &a : allocations) {
-        if (a.begin != begin || !a.live || (a.kind == Kind::PAGE_LOCKED) != page_locked)
-            continue;
-        a.live = false;
-        // The pages go, the addresses stay taken.
-        mmap(begin, whole_pages(a.bytes), PROT_NONE, FLAGS | MAP_FIXED, -1, 0);
-        return true;
-    }
-    return false;
+    Allocation *const found = find(begin);
+    if (found == nullptr || found->begin != begin || !found->live ||
+        (found->kind == Kind::PAGE_LOCKED) != page_locked)
+        return false;
+    found->live = false;
+    // The pages go, the addresses stay taken.
+    mmap(begin, whole_pages(found->bytes), PROT_NONE, FLAGS | MAP_FIXED, -1, 0);
+    return true;
 }
 
 void set_parameters(const void *begin, std::size_t bytes) {

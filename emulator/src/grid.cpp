@@ -19,7 +19,14 @@ namespace emulator {
 
 namespace {
 
-const std::function<void()> *kernel_body = nullptr;
+// The grid that runs, and what is left of it.
+struct RunningGrid {
+    const Grid *grid = nullptr;
+    const std::function<void()> *body = nullptr;
+    int clusters = 0, begun = 0, ended = 0;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+RunningGrid running_grid;
 
 // The place of element `index` in a box, x fastest.
 uint3 place_in(const dim3 &box, unsigned index) {
@@ -72,22 +79,22 @@ void exit_thread() {
 
 // The first function on a thread's stack.
 void run_thread() {
-    (*kernel_body)();
+    (*running_grid.body)();
     exit_thread();
     leave_for_good();
 }
 
-void make_thread(Cta &cta, int number, const dim3 &block) {
+void make_thread(Cta &cta, int number, const dim3 &block, int stack) {
     Thread &thread = cta.threads[std::size_t(number)];
     thread.cta = &cta;
     thread.number = number;
     thread.index = place_in(block, unsigned(number));
     thread.context = order::make_thread(number, cta.rank, cta.unfinished);
-    fiber_create(thread.fiber, cta.slot * cta.unfinished + number, run_thread);
+    fiber_create(thread.fiber, stack, run_thread);
     make_runnable(thread);
 }
 
-void make_cta(Cta &cta, const Grid &grid) {
+void make_cta(Cta &cta, const Grid &grid, int first_stack) {
     const int threads = int(volume(grid.block));
     cta.unfinished = threads;
     cta.threads.resize(threads);
@@ -97,10 +104,10 @@ void make_cta(Cta &cta, const Grid &grid) {
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     cta.shared.create(cta, grid.dynamic_shared);
     for (int number = 0; number < threads; ++number)
-        make_thread(cta, number, grid.block);
+        make_thread(cta, number, grid.block, first_stack + number);
 }
 
-void make_cluster(Cluster &cluster, int slot, const Grid &grid) {
+void make_cluster(Cluster &cluster, const Grid &grid, int first_stack) {
     const dim3 &size = grid.cluster;
     const dim3 clusters(grid.grid.x / size.x, grid.grid.y / size.y, grid.grid.z / size.z);
     const uint3 place = place_in(clusters, unsigned(cluster.index));
@@ -110,21 +117,14 @@ void make_cluster(Cluster &cluster, int slot, const Grid &grid) {
         Cta &cta = *cluster.ctas.emplace_back(std::make_unique<Cta>());
         cta.cluster = &cluster;
         cta.rank = rank;
-        cta.slot = slot * ctas + rank;
         cta.block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
                            place.z * size.z + in_cluster.z};
-        make_cta(cta, grid);
+        make_cta(cta, grid, first_stack + cluster.unfinished);
         cluster.unfinished += cta.unfinished;
     }
 }
 
-// The clusters that run beside each other, by slot, and what is left of the grid.
-std::vector<std::unique_ptr<Cluster>> running;
-const Grid *running_grid = nullptr;
-int clusters_begun = 0;
-int clusters_in_grid = 0;
-int clusters_ended = 0;
-std::chrono::steady_clock::time_point launched_at;
+std::vector<std::unique_ptr<Cluster>> running; // beside each other, by slot
 constexpr std::size_t MOST_STACKS = 16 * 1024; // each is two mappings, of which Linux allows 65530
 
 auto current_slot() {
@@ -136,19 +136,20 @@ bool is_begun(const std::unique_ptr<Cluster> &cluster) { return cluster != nullp
 // The next cluster begins, as the current one. False if there is none or no room for it.
 bool begin_cluster() {
     const auto slot = std::find(running.begin(), running.end(), nullptr);
-    if (clusters_begun == clusters_in_grid || slot == running.end())
+    if (running_grid.begun == running_grid.clusters || slot == running.end())
         return false;
-    const int begun = clusters_begun++;
+    const int begun = running_grid.begun++;
     // A GPU may end them in any order.
-    const int index = policy().thread == Pick::NEWEST ? clusters_in_grid - 1 - begun : begun;
-    const Grid &grid = *running_grid;
+    const int index = policy().thread == Pick::NEWEST ? running_grid.clusters - 1 - begun : begun;
+    const Grid &grid = *running_grid.grid;
     *slot = std::make_unique<Cluster>();
     Cluster &cluster = **slot;
     cluster.index = index;
-    cluster.count = clusters_in_grid;
+    cluster.count = running_grid.clusters;
     current_cluster = &cluster;
-    order::begin_cluster(index, clusters_in_grid, int(volume(grid.cluster) * volume(grid.block)));
-    make_cluster(cluster, int(slot - running.begin()), grid);
+    const int threads = int(volume(grid.cluster) * volume(grid.block));
+    order::begin_cluster(index, running_grid.clusters, threads);
+    make_cluster(cluster, grid, int(slot - running.begin()) * threads);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
     counts.threads += std::uint64_t(cluster.unfinished);
@@ -158,8 +159,9 @@ bool begin_cluster() {
 // Says early, and once, that a launch takes minutes, by the share that has run.
 void say_if_slow() {
     static const char *advice = std::getenv("EMULATOR_ADVICE");
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - launched_at;
-    const double minutes = time.count() / 60 * clusters_in_grid / ++clusters_ended;
+    const std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - running_grid.start;
+    const double minutes = time.count() / 60 * running_grid.clusters / ++running_grid.ended;
     if (advice == nullptr || time.count() < 2 || minutes < 1)
         return;
     dprintf(std::atoi(std::getenv("EMULATOR_ADVICE_TO")),
@@ -210,8 +212,7 @@ void grid_sync(Site where) {
 
 // Threads of a CTA that wait at the same place for the same.
 struct Group {
-    Origin where;
-    std::string missing;
+    std::pair<Origin, std::string> wait; // where, and what is missing
     std::vector<int> threads;
 };
 
@@ -220,13 +221,10 @@ static std::vector<Group> waiting_in(const Cta &cta) {
     for (const Thread &thread : cta.threads) {
         if (thread.finished)
             continue;
-        const Origin where = thread.wait.where;
-        const std::string missing = thread.wait.describe(thread.wait.missing);
-        auto group = std::ranges::find_if(groups, [&](const Group &known) {
-            return known.where == where && known.missing == missing;
-        });
+        const std::pair wait(thread.wait.where, thread.wait.describe());
+        auto group = std::ranges::find(groups, wait, &Group::wait);
         if (group == groups.end())
-            group = groups.insert(group, {where, missing, {}});
+            group = groups.insert(group, {wait, {}});
         group->threads.push_back(thread.number);
     }
     return groups;
@@ -257,7 +255,7 @@ static Note note_on(const Group &group, const Cta &cta) {
                                 ? format("thread %d of CTA %d", threads.front(), cta.rank)
                                 : format("%zu threads of CTA %d (%s)", threads.size(), cta.rank,
                                          ranges_of(threads).c_str());
-    return note_at(group.where, who + ": " + group.missing);
+    return note_at(group.wait.first, who + ": " + group.wait.second);
 }
 
 void fail_with_deadlock(const Cluster &cluster) {
@@ -271,7 +269,7 @@ void fail_with_deadlock(const Cluster &cluster) {
     const auto idle = std::count(running.begin(), running.end(), nullptr);
     if (const int others = int(running.size() - idle) - 1; others > 0)
         notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
-                                clusters_in_grid - clusters_begun)});
+                                running_grid.clusters - running_grid.begun)});
     std::string what = !anything_pending()
                            ? "no thread can go on and nothing is in flight"
                            : "no thread can go on, and nothing in flight can complete";
@@ -286,16 +284,12 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     counts_reset();
     report_faults();
     bank_reset();
-    kernel_body = &body;
+    running_grid = {&grid, &body, int(volume(grid.grid) / volume(grid.cluster))};
     blockDim = grid.block;
     gridDim = grid.grid;
-    running_grid = &grid;
-    clusters_begun = clusters_ended = 0;
-    launched_at = std::chrono::steady_clock::now();
-    clusters_in_grid = int(volume(grid.grid) / volume(grid.cluster));
     const std::size_t threads = volume(grid.cluster) * volume(grid.block);
-    running.resize(
-        std::min(std::max<std::size_t>(MOST_STACKS / threads, 1), std::size_t(clusters_in_grid)));
+    running.resize(std::min(std::max<std::size_t>(MOST_STACKS / threads, 1),
+                            std::size_t(running_grid.clusters)));
     fiber_stacks_reserve(int(running.size() * threads));
     order::begin_on(grid.stream, grid.early);
     while (current_cluster != nullptr || begin_cluster()) {

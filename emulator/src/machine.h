@@ -45,9 +45,8 @@ struct Cluster;
 // Why a thread waits; the deadlock report is made of these.
 struct Wait {
     Origin where = Site{};
-    // Calls what wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
-    std::string (*describe)(const void *missing) = nullptr;
-    const void *missing = nullptr;
+    // What wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
+    std::function<std::string()> describe;
 };
 
 // Reads of the last few addresses that other threads may write, in a loop perhaps: may_spin().
@@ -79,8 +78,7 @@ struct Thread {
     std::uint64_t aligned_calls = 0;    // executed
     unsigned aligned_line = 0;          // of the last of them
     std::uintptr_t last_access = 0;     // where the kernel's code last touched memory
-    bool timed_out = false;             // of wait_until_or_time_out()
-    WaitQueue *times_out_in = nullptr;  // the queue of such a wait
+    WaitQueue *times_out_in = nullptr;  // while it is in wait_until_or_time_out(): its queue
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
     Spin spin;
     proof::Poll failed_poll{};
@@ -183,7 +181,6 @@ struct Mbarriers; // mbarrier.cpp
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
-    int slot = 0; // among the CTAs that run beside each other
     uint3 block_index{};
     SharedMemory shared;
     std::vector<Thread> threads;
@@ -262,10 +259,7 @@ void wait_until(WaitQueue &queue, const Done &done, Origin where, const Describe
     if (done())
         return;
     Thread &thread = *current;
-    const auto call = [](const void *missing) -> std::string {
-        return (*static_cast<const Describe *>(missing))();
-    };
-    thread.wait = {where, call, &describe};
+    thread.wait = {where, std::ref(describe)};
     do {
         queue.threads.push_back(&thread);
         leave();
@@ -278,10 +272,9 @@ template <typename Done, typename Describe>
 void wait_until_or_time_out(WaitQueue &queue, const Done &done, Origin where,
                             const Describe &describe) {
     Thread &thread = *current;
-    thread.timed_out = false;
     thread.times_out_in = &queue;
     wait_until(
-        queue, [&] { return done() || thread.timed_out; }, where, describe);
+        queue, [&] { return done() || thread.times_out_in == nullptr; }, where, describe);
     thread.times_out_in = nullptr;
 }
 

@@ -2,18 +2,19 @@
 
 #include "emulator/emulator.h"
 
-#include <cstring>
+#include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace emulator {
 
 namespace {
 
 // lazy completes loads before the reads of the same memory, so that memory which was handed back
-// too early is overwritten before it is read.
-constexpr Policy FIXED[] = {{.name = "eager", .at_once = true},
-                            {.name = "lazy", .kinds_in_order = true}};
-constexpr const char *RANDOM = "random";
+// too early is overwritten before it is read. What the random policy prefers is drawn.
+constexpr Policy POLICIES[] = {{.name = "eager", .at_once = true},
+                               {.name = "lazy", .kinds_in_order = true},
+                               {.name = "random", .random = true}};
 
 std::uint64_t generator = 0;
 
@@ -27,12 +28,11 @@ std::uint64_t next_random() {
 
 // The preferences span four orders of magnitude: most bugs need one kind of event to be late for
 // long while others are quick.
-Policy draw_policy(std::uint64_t seed) {
-    generator = seed;
+Policy draw_policy(Policy drawn, std::uint64_t seed) {
+    generator = drawn.seed = seed;
     const unsigned completes[] = {0, 1024, 64, 4};
     const unsigned yields[] = {0, 64, 4};
     const unsigned changes[] = {0, 256, 16};
-    Policy drawn{.name = RANDOM, .random = true, .seed = seed};
     for (unsigned &rate : drawn.completes)
         rate = completes[random_below(4)];
     drawn.yields = yields[random_below(3)];
@@ -46,7 +46,7 @@ Policy draw_policy(std::uint64_t seed) {
 
 } // namespace
 
-constinit Policy chosen_policy = FIXED[0];
+constinit Policy chosen_policy = POLICIES[0];
 
 unsigned random_below(unsigned limit) { return unsigned((next_random() >> 32) * limit >> 32); }
 
@@ -55,22 +55,19 @@ bool once_in(unsigned times) { return times != 0 && random_below(times) == 0; }
 } // namespace emulator
 
 const char *const *emulator_policies(void) {
-    static const char *const names[] = {emulator::FIXED[0].name, emulator::FIXED[1].name,
-                                        emulator::RANDOM, nullptr};
+    using emulator::POLICIES;
+    static const char *const names[] = {POLICIES[0].name, POLICIES[1].name, POLICIES[2].name,
+                                        nullptr};
     return names;
 }
 
-size_t emulator_fixed_policies(void) { return std::size(emulator::FIXED); }
+size_t emulator_fixed_policies(void) { return std::size(emulator::POLICIES) - 1; }
 
 bool emulator_choose_policy(const char *name, uint64_t seed) {
     using namespace emulator;
-    for (const Policy &fixed : FIXED)
-        if (std::strcmp(name, fixed.name) == 0) {
-            chosen_policy = fixed;
-            return true;
-        }
-    if (std::strcmp(name, RANDOM) != 0)
+    const Policy *found = std::ranges::find(POLICIES, std::string_view(name), &Policy::name);
+    if (found == std::end(POLICIES))
         return false;
-    chosen_policy = draw_policy(seed);
+    chosen_policy = found->random ? draw_policy(*found, seed) : *found;
     return true;
 }

@@ -6,13 +6,12 @@
 #include "strictness.h"
 
 #include <algorithm>
-#include <cctype>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
+#include <regex>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -30,29 +29,21 @@ namespace {
 const char *report_prefix = "emulator";
 std::string report_options;
 
-const char *word_for(Mistake mistake) {
-    static constexpr const char *WORDS[] = {"deadlock", "hazard", "race",
-                                            "lifetime", "misuse", "address"};
-    return WORDS[int(mistake)];
-}
+// By Mistake.
+constexpr const char *WORDS[] = {"deadlock", "hazard", "race", "lifetime", "misuse", "address"};
 
 // Who runs, for the end of the first line.
 std::string who_runs() {
     if (current == nullptr)
         return "";
     std::string who = ": " + name_of(*current);
-    const Cluster *cluster = current->cta->cluster;
-    if (cluster != nullptr && cluster->count > 1)
-        who += format(", cluster %d of %d", cluster->index, cluster->count);
+    if (const Cluster &cluster = *current->cta->cluster; cluster.count > 1)
+        who += format(", cluster %d of %d", cluster.index, cluster.count);
     return who;
 }
 
-// Whether a name goes on with it: a longer one, or a file's.
-bool goes_on(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/';
-}
-
-// The rungs' functions by the names that PTX has for what they do.
+// The rungs' functions by the names that PTX has for what they do; not where a name is a part of a
+// longer one, or of a file's.
 std::string in_ptx(std::string text) {
     static constexpr const char *NAMES[][2] = {{"bulk_wait_read", "cp.async.bulk.wait_group.read"},
                                                {"bulk_wait", "cp.async.bulk.wait_group"},
@@ -63,12 +54,10 @@ std::string in_ptx(std::string text) {
                                                {"wgmma_wait", "wgmma.wait_group"},
                                                {"wgmma_commit", "wgmma.commit_group"},
                                                {"wait_for_launch_before", "griddepcontrol.wait"}};
-    for (const auto &[name, instruction] : NAMES)
-        for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at) {
-            const std::size_t end = at + std::strlen(name);
-            if ((at == 0 || !goes_on(text[at - 1])) && !goes_on(text.c_str()[end]))
-                text.replace(at, end - at, instruction);
-        }
+    for (const auto &[name, instruction] : NAMES) {
+        const std::regex whole(format("(^|[^\\w./])%s(?![\\w./])", name));
+        text = std::regex_replace(text, whole, format("$1%s", instruction));
+    }
     return text;
 }
 
@@ -115,7 +104,7 @@ std::string source_text(const std::string &file, int line) {
 
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
     std::string report =
-        format("%s: %s: ", report_prefix, word_for(mistake)) + worded(what) + who_runs() + "\n";
+        format("%s: %s: ", report_prefix, WORDS[int(mistake)]) + worded(what) + who_runs() + "\n";
     for (const Note &note : notes)
         report += lines_of(note);
     report += format("  under the policy %s", policy().name);
@@ -129,23 +118,18 @@ void say(const char *kind, const std::string &what) {
     print(format("%s: %s: ", report_prefix, kind) + what + "\n");
 }
 
-[[noreturn]] static void fail_with(Mistake mistake, const std::vector<Note> &notes,
-                                   const char *what, std::va_list arguments) {
-    warn(mistake, printed(what, arguments), notes);
-    print(worded(story::text(word_for(mistake), notes)));
-    _exit(1);
-}
-
 void fail(Mistake mistake, const std::vector<Note> &notes, const char *what, ...) {
     std::va_list arguments;
     va_start(arguments, what);
-    fail_with(mistake, notes, what, arguments);
+    warn(mistake, printed(what, arguments), notes);
+    print(worded(story::text(WORDS[int(mistake)], notes)));
+    _exit(1);
 }
 
 void fail(Mistake mistake, const Origin &where, const char *did, const char *what, ...) {
     std::va_list arguments;
     va_start(arguments, what);
-    fail_with(mistake, {note_at(*current, where, did)}, what, arguments);
+    fail(mistake, {note_at(*current, where, did)}, "%s", printed(what, arguments).c_str());
 }
 
 std::string printed(const char *format, std::va_list arguments) {
@@ -205,17 +189,15 @@ static void ask(std::span<const std::uintptr_t> pcs, int known, std::vector<Plac
     FILE *const answer = popen(command.c_str(), "r");
     if (answer == nullptr)
         return;
-    bool is_first = false;
     for (char line[PATH_MAX]; std::fgets(line, sizeof line, answer) != nullptr;) {
         if (std::string_view(line).starts_with("0x")) {
             places.emplace_back();
-            is_first = true;
             continue;
         }
         const Place place = parse_place(line);
-        if (is_first || (is_kernel_source(place, known) && !is_kernel_source(places.back(), known)))
-            places.back() = place;
-        is_first = false;
+        Place &best = places.back();
+        if (best.file.empty() || (is_kernel_source(place, known) && !is_kernel_source(best, known)))
+            best = place;
     }
     pclose(answer);
 }
@@ -295,9 +277,7 @@ void report_faults() {
     static bool begun = false;
     if (std::exchange(begun, true))
         return;
-    stack_t alternate{};
-    alternate.ss_sp = stack;
-    alternate.ss_size = sizeof stack;
+    const stack_t alternate{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -18,7 +18,6 @@ Cluster *current_cluster = nullptr;
 namespace {
 
 Fiber host;                 // what runs when no thread does
-Cta *swapped_in = nullptr;  // whose static shared variables are in place
 int last_rank = 0;          // of the CTA that ran last
 bool leave_cta = false;     // a thread lets others go first
 int time_outs_in_a_row = 0; // of waits, while nothing else happened
@@ -35,16 +34,6 @@ bool is_spinning(const Thread &thread) { return thread.spin.reads > MOST_READS; 
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
 
-void bring_in(Cta &cta) {
-    if (swapped_in == &cta)
-        return;
-    if (swapped_in != nullptr)
-        swapped_in->shared.swap_out();
-    cta.shared.swap_in();
-    swapped_in = &cta;
-    blockIdx = cta.block_index;
-}
-
 Thread &take_thread(Cta &cta) {
     std::deque<Thread *> &queue = cta.run_queue;
     if (policy().thread == Pick::ANY)
@@ -55,34 +44,28 @@ Thread &take_thread(Cta &cta) {
     return *taken;
 }
 
-bool can_run(const Cta &cta) { return !cta.run_queue.empty(); }
-
-// The next CTA after `last` that can run, in the direction of the policy's pick; `last` itself
-// comes last. nullptr if none can.
-Cta *next_cta(const Cluster &cluster, int last) {
-    const int count = int(cluster.ctas.size());
-    const int step = policy().thread == Pick::NEWEST ? count - 1 : 1;
-    for (int i = 1; i <= count; ++i)
-        if (Cta *cta = cluster.ctas[(last + i * step) % count].get(); can_run(*cta))
-            return cta;
-    return nullptr;
-}
-
-// The CTA that goes on: the favoured one, else the one that ran, unless chance says another.
+// The CTA that goes on, of those that can run: the favoured one, else the one that ran last, unless
+// chance says another. If leave_cta is set, or none of these can run, it is the next one after the
+// last in the direction of the policy's pick. nullptr if none can run.
 Cta *pick_cta(const Cluster &cluster, int last) {
-    const std::size_t count = cluster.ctas.size();
+    const int count = int(cluster.ctas.size());
     const Policy &chosen = policy();
-    if (std::exchange(leave_cta, false))
-        return next_cta(cluster, last);
-    if (count > 1 && once_in(chosen.changes_cta)) {
-        Cta &drawn = *cluster.ctas[random_below(unsigned(count))];
-        if (can_run(drawn))
-            return &drawn;
+    const int step = chosen.thread == Pick::NEWEST ? count - 1 : 1;
+    const auto runnable = [&cluster, count](int rank) {
+        Cta *const cta = rank >= 0 && rank < count ? cluster.ctas[rank].get() : nullptr;
+        return cta != nullptr && !cta->run_queue.empty() ? cta : nullptr;
+    };
+    if (!std::exchange(leave_cta, false)) {
+        const bool changes = count > 1 && once_in(chosen.changes_cta);
+        const int drawn = changes ? int(random_below(unsigned(count))) : chosen.favoured_cta;
+        for (const int rank : {drawn, chosen.favoured_cta, last})
+            if (Cta *cta = runnable(rank))
+                return cta;
     }
-    const std::size_t favoured = std::size_t(chosen.favoured_cta);
-    if (favoured < count && can_run(*cluster.ctas[favoured]))
-        return cluster.ctas[favoured].get();
-    return can_run(*cluster.ctas[last]) ? cluster.ctas[last].get() : next_cta(cluster, last);
+    Cta *next = nullptr;
+    for (int i = 1; i <= count && next == nullptr; ++i)
+        next = runnable((last + i * step) % count);
+    return next;
 }
 
 // Ends the waits of wait_until_or_time_out(), because nothing else can happen. False if there are
@@ -96,7 +79,7 @@ bool time_out_waits(const Cluster &cluster) {
         for (Thread &thread : cta->threads) {
             if (thread.times_out_in == nullptr)
                 continue;
-            found = thread.timed_out = true;
+            found = true;
             spins |= is_spinning(thread);
             std::erase(std::exchange(thread.times_out_in, nullptr)->threads, &thread);
             make_runnable(thread);
@@ -143,7 +126,8 @@ Thread &next_thread() {
 void switch_from(Fiber &from) {
     current = nullptr;
     Thread &thread = next_thread();
-    bring_in(*thread.cta);
+    thread.cta->shared.swap_in();
+    blockIdx = thread.cta->block_index;
     threadIdx = thread.index;
     current = &thread;
     order::enter(*thread.context);
@@ -170,8 +154,7 @@ void run_threads() {
     do
         switch_from(host); // comes back when a thread exits
     while (current_cluster->unfinished > 0);
-    swapped_in->shared.swap_out();
-    swapped_in = nullptr;
+    SharedMemory::swap_out();
 }
 
 void make_runnable(Thread &thread) { thread.cta->run_queue.push_back(&thread); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace emulator {
 
@@ -30,12 +31,10 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     dynamic_bytes_ = dynamic_bytes;
     dynamic_bytes_rounded_ =
         round_up(dynamic_shared_begin + dynamic_bytes, 1024) - dynamic_shared_begin;
-    reach_ = static_shared_capacity == 0 ? dynamic_bytes
-                                         : dynamic_bytes_rounded_ + static_shared_capacity;
+    reach_ = dynamic_bytes_rounded_ + static_shared_capacity;
     begin_ = static_cast<unsigned char *>(map_between_margins(static_bytes_ + reach_));
     if (begin_ == nullptr)
         fail(Mistake::ADDRESS, {}, "cannot map shared memory: %s", std::strerror(errno));
-    dynamic_ = begin_ + static_bytes_;
     std::memset(begin_, UNINITIALISED, static_bytes_ + reach_);
 }
 
@@ -44,39 +43,39 @@ SharedMemory::~SharedMemory() {
         unmap_between_margins(begin_, static_bytes_ + reach_);
 }
 
+SharedMemory *SharedMemory::swapped_in_ = nullptr;
+
 void SharedMemory::swap_in() {
-    swapped_in_ = true;
+    if (swapped_in_ == this)
+        return;
+    swap_out();
+    swapped_in_ = this;
     std::copy_n(begin_, static_size(), __start_shared_memory);
 }
 
 void SharedMemory::swap_out() {
-    swapped_in_ = false;
-    std::copy_n(__start_shared_memory, static_size(), begin_);
+    if (SharedMemory *const out = std::exchange(swapped_in_, nullptr))
+        std::copy_n(__start_shared_memory, static_size(), out->begin_);
 }
 
 // ---------------------------------------------------------------------------- addresses
 
 bool SharedMemory::missed_by(const void *pointer) const {
     const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-    return byte >= dynamic_ - MARGIN && byte < dynamic_ + reach_ + MARGIN && !contains(pointer);
-}
-
-void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) const {
-    const std::size_t end = offset + bytes;
-    const bool is_static = offset < static_bytes_;
-    const std::size_t dynamic_end = static_bytes_ + dynamic_bytes_;
-    if (end <= (is_static ? static_size() : dynamic_end))
-        return;
-    if (offset >= static_bytes_ + dynamic_bytes_rounded_ && end <= size())
-        return;
-    fail(Mistake::ADDRESS, {},
-         "%zu bytes at offset %u of the shared memory of CTA %d, which has %zu", bytes, offset,
-         cta_->rank, size());
+    return byte >= dynamic() - MARGIN && byte < dynamic() + reach_ + MARGIN && !contains(pointer);
 }
 
 unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) const {
-    check_inside(offset, bytes);
-    return (offset < static_bytes_ && swapped_in_ ? __start_shared_memory : begin_) + offset;
+    const bool is_static = offset < static_bytes_;
+    const bool is_dynamic = !is_static && offset < static_bytes_ + dynamic_bytes_rounded_;
+    const std::size_t end = is_static    ? static_size()
+                            : is_dynamic ? static_bytes_ + dynamic_bytes_
+                                         : size();
+    if (offset + bytes > end)
+        fail(Mistake::ADDRESS, {},
+             "%zu bytes at offset %u of the shared memory of CTA %d, which has %zu", bytes, offset,
+             cta_->rank, size());
+    return (is_static && swapped_in_ == this ? __start_shared_memory : begin_) + offset;
 }
 
 std::uint32_t shared_address(const void *object, Site where) {

@@ -42,9 +42,9 @@ public:
     ~SharedMemory();
 
     // The dynamic part as its threads see it, 1024-byte aligned in rungs.
-    unsigned char *dynamic() const { return dynamic_; }
+    unsigned char *dynamic() const { return begin_ + static_bytes_; }
     // The static part of a translated program, 1024-byte aligned.
-    unsigned char *static_part() const { return dynamic_ + dynamic_bytes_rounded_; }
+    unsigned char *static_part() const { return dynamic() + dynamic_bytes_rounded_; }
     std::size_t dynamic_size() const { return dynamic_bytes_; }
     // Bytes up to the end of the last part.
     std::size_t size() const {
@@ -56,13 +56,9 @@ public:
     // True if the address lies in this CTA's static (while it is swapped in) or dynamic part.
     bool contains(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-        const std::size_t offset = std::size_t(byte - dynamic_);
-        if (offset < dynamic_bytes_)
-            return true;
-        if (offset < reach_)
-            return offset >= dynamic_bytes_rounded_ &&
-                   offset < dynamic_bytes_rounded_ + static_shared_used;
-        return swapped_in_ && byte >= __start_shared_memory && byte < __stop_shared_memory;
+        const std::size_t offset = std::size_t(byte - dynamic());
+        return offset < dynamic_bytes_ || offset - dynamic_bytes_rounded_ < static_shared_used ||
+               is_swapped_in(byte);
     }
     // True for an address outside, but so near to the dynamic part that it must come from a kernel
     // that left its shared memory.
@@ -70,32 +66,27 @@ public:
     // The offset of an address inside.
     std::uint32_t offset_of(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-        const bool is_mapped = byte >= dynamic_ && byte <= dynamic_ + reach_;
-        return std::uint32_t(byte - (is_mapped ? begin_ : __start_shared_memory));
+        return std::uint32_t(byte - (is_swapped_in(byte) ? __start_shared_memory : begin_));
     }
     // The byte at an offset, wherever the static part is now. Fails with Mistake::ADDRESS if
     // [offset, offset + bytes) is not inside.
     unsigned char *generic(std::uint32_t offset, std::size_t bytes) const;
 
-    // Brings the static part into the program's variables, or takes it out again.
+    // Brings the static part into the program's variables, and takes out the one that is there.
     void swap_in();
-    void swap_out();
+    static void swap_out();
 
 private:
-    // Most of all accesses are to the dynamic part; the others are checked out of line.
-    void check_inside(std::uint32_t offset, std::size_t bytes) const {
-        if (offset < static_bytes_ || offset + bytes > static_bytes_ + dynamic_bytes_)
-            check_inside_parts(offset, bytes);
+    bool is_swapped_in(const unsigned char *byte) const {
+        return swapped_in_ == this && byte >= __start_shared_memory && byte < __stop_shared_memory;
     }
-    void check_inside_parts(std::uint32_t offset, std::size_t bytes) const;
+    static SharedMemory *swapped_in_; // whose static part the program's variables are
     Cta *cta_ = nullptr;
     std::size_t static_bytes_ = 0; // up to the dynamic part
     std::size_t dynamic_bytes_ = 0;
     std::size_t dynamic_bytes_rounded_ = 0; // up to the next multiple of 1024
     std::size_t reach_ = 0; // bytes from the dynamic part's begin to the end of what may be used
     unsigned char *begin_ = nullptr; // of the static part, while it is not swapped in
-    unsigned char *dynamic_ = nullptr;
-    bool swapped_in_ = false;
 };
 
 // The offset of an object in the current CTA's shared memory; fails with ADDRESS for anything else.

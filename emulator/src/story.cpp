@@ -59,9 +59,8 @@ void add_to(Column &column, Event event) {
 }
 
 struct Row {
-    std::uint64_t number;
-    Epoch at;
-    std::string did, carrier, text[2];
+    Event event;
+    std::string text[2];
 };
 
 // ":58", with the file's name if it is not the story's.
@@ -132,12 +131,13 @@ Clock add_rows(std::vector<Row> &rows, const Access &access, bool is_left, const
         const bool is_near = goes_on ? i >= at && i <= at + 3 : i + 2 >= at && i <= at;
         if (i != common && i != lands && !is_near)
             continue;
-        auto row = std::ranges::find_if(rows, [&event](const Row &one) { // both at one barrier
+        const auto is_same_barrier = [&event](const Event &one) {
             return event.did == "syncs" && one.did == "syncs" && one.carrier == event.carrier &&
                    one.at.cluster == event.at.cluster && one.at.cta == event.at.cta;
-        });
+        };
+        auto row = std::ranges::find_if(rows, is_same_barrier, &Row::event);
         if (row == rows.end())
-            row = rows.insert(row, {event.number, event.at, event.did, event.carrier, {}});
+            row = rows.insert(row, {event, {}});
         row->text[!is_left] =
             (is_known(event) ? "* " : "  ") + event.did + " " + line_of(event.where);
     }
@@ -187,24 +187,23 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
 
     std::vector<Row> rows;
     add_rows(rows, mine, false, add_rows(rows, other, true, order::running().clock));
-    std::ranges::stable_sort(rows, {}, &Row::number);
+    std::ranges::stable_sort(rows, {}, [](const Row &row) { return row.event.number; });
     const auto name = [](const Access &access) { // the report says which warp and lane
         std::string all = order::name_of(access.epoch);
         const std::size_t begin = all.find(" ("), end = all.find(')');
         return end != all.npos ? all.erase(begin, end + 1 - begin) : all;
     };
-    rows.insert(rows.begin(), {0, {}, "", "by", {name(other), name(mine)}});
-    std::size_t width[2] = {};
+    rows.insert(rows.begin(), {{{}, "", "by", mine.where, {}}, {name(other), name(mine)}});
+    int width[2] = {};
     for (const Row &row : rows)
         for (int i = 0; i < 2; ++i)
-            width[i] = std::max(width[i], row.text[i].size());
+            width[i] = std::max(width[i], int(row.text[i].size()));
     std::string story = format("  story, newest last, of the run named below (* comes "
                                "before the other's access; lines of %s):\n",
                                first.file.c_str());
-    for (Row &row : rows) {
-        for (int i = 0; i < 2; ++i)
-            row.text[i].resize(width[i], ' ');
-        const std::string line = "    " + row.text[0] + "  " + row.text[1] + "  " + row.carrier;
+    for (const auto &[event, text] : rows) {
+        const std::string line = format("    %-*s  %-*s  %s", width[0], text[0].c_str(), width[1],
+                                        text[1].c_str(), event.carrier.c_str());
         story += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }
     return story;
