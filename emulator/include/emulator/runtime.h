@@ -34,7 +34,7 @@ cudaError_t blocks_per_multiprocessor(int *blocks, int threads, std::size_t shar
 cudaError_t check_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
 
 // A launch by a kernel's address alone, whose parameters are not known: says so, and fails.
-cudaError_t unknown_kernel(const char *call);
+cudaError_t unknown_kernel();
 
 // The shared address of an object in the current CTA's shared memory; fails with ADDRESS for
 // anything else. (cvta.to.shared)
