@@ -48,12 +48,10 @@ namespace nvcuda::wmma {
 struct matrix_a {};
 struct matrix_b {};
 struct accumulator {};
-struct row_major {};
-struct col_major {};
 
 enum layout_t { mem_row_major, mem_col_major };
-template <typename Layout>
-constexpr layout_t LAYOUT = std::is_same_v<Layout, row_major> ? mem_row_major : mem_col_major;
+using row_major = std::integral_constant<layout_t, mem_row_major>;
+using col_major = std::integral_constant<layout_t, mem_col_major>;
 
 // A lane's part of a matrix.
 template <typename Use, int M, int N, int K, typename T, typename Layout = void>
@@ -83,7 +81,7 @@ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment,
 template <typename Use, typename T, typename Layout>
 __forceinline__ void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment,
                                       const T *matrix, unsigned stride,
-                                      layout_t layout = LAYOUT<Layout>, EMULATOR_SITE) {
+                                      layout_t layout = Layout::value, EMULATOR_SITE) {
     constexpr bool IS_B = std::is_same_v<Use, matrix_b>;
     emulator::wmma::check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
     const emulator::MatrixRead reading;
