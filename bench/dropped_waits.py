@@ -30,11 +30,11 @@ KERNELS = [
     Kernel(*(field.strip() for field in row.split("|")))
     for row in """
 fast.cu, kernel 5: producer and consumers, cuda::barrier | fast.cu | examples/matmul/matmul_5.cuh |
-    matmulKernel5 | -I {clone}/examples/matmul -D KERNEL=5 -D KERNEL_FILE="matmul_5.cuh" -D NDEBUG --allow global-map,shared-alignment |
-    emulator/examples/fast_cu.cu 256 256 448
+    matmulKernel5 | -I {clone} -D NDEBUG --allow global-map,shared-alignment |
+    emulator/examples/fast_cu.cu 5 256 256 448
 fast.cu, kernel 8: clusters, multicast | fast.cu | examples/matmul/matmul_8.cuh | matmulKernel8 |
-    -I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG --allow barrier-fence,cluster-exit,early-arrival,shared-alignment |
-    emulator/examples/fast_cu.cu 2048 2048 256
+    -I {clone} -D NDEBUG --allow barrier-fence,cluster-exit,early-arrival,shared-alignment |
+    emulator/examples/fast_cu.cu 8 2048 2048 256
 tma_intro, add one | tma_intro | intro.cu | kernel | --set GMEM_WIDTH=96 --set GMEM_HEIGHT=96 | {clone}/intro.cu
 effective_transpose, batched | effective_transpose | transpose_swizzle_batched.cu | kernel |
     --set GMEM_WIDTH=96 --set GMEM_HEIGHT=96 --set numRounds=1 | {clone}/transpose_swizzle_batched.cu

@@ -20,12 +20,8 @@ namespace {
 // Calls it with a number of that type; with a char if the emulator lacks the type.
 template <typename Function>
 auto with_number(cudaDataType_t type, const Function &function) {
-    return type == CUDA_R_32F    ? function(float())
-           : type == CUDA_R_64F  ? function(double())
-           : type == CUDA_R_16F  ? function(__half())
-           : type == CUDA_R_16BF ? function(__nv_bfloat16())
-           : type == CUDA_R_32I  ? function(int())
-                                 : function(char());
+#define EMULATOR_WITH(name, value, T) type == name ? function(T()):
+    return EMULATOR_DATA_TYPES(EMULATOR_WITH) function(char());
 }
 
 // op(A) and the like of one of a batch: rows x columns, in places that are so many elements apart.

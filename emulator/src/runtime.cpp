@@ -19,22 +19,15 @@
 
 using namespace emulator;
 
-// The errors that there are, their names and the same in words.
-static const struct {
-    cudaError_t error;
-    const char *name, *words;
-} ERRORS[] = {
-#define EMULATOR_ERROR(name, value, words) {name, #name, words},
-    EMULATOR_ERRORS(EMULATOR_ERROR){{}, "unrecognized error code", "unrecognized error code"}};
-
-static const auto &known(cudaError_t error) {
-    return *std::find_if(std::begin(ERRORS), std::end(ERRORS) - 1,
-                         [error](const auto &one) { return one.error == error; });
+const char *cudaGetErrorName(cudaError_t error) {
+#define EMULATOR_ERROR_NAME(name, value, words) error == name ? #name:
+    return EMULATOR_ERRORS(EMULATOR_ERROR_NAME) "unrecognized error code";
 }
 
-const char *cudaGetErrorName(cudaError_t error) { return known(error).name; }
-
-const char *cudaGetErrorString(cudaError_t error) { return known(error).words; }
+const char *cudaGetErrorString(cudaError_t error) {
+#define EMULATOR_ERROR_WORDS(name, value, words) error == name ? words:
+    return EMULATOR_ERRORS(EMULATOR_ERROR_WORDS) "unrecognized error code";
+}
 
 // ---------------------------------------------------------------------------- the device
 
@@ -270,10 +263,9 @@ cudaError_t emulator::most_active_clusters(int *clusters, const void *kernel,
     return status == cudaErrorInvalidClusterSize ? failed(status) : cudaSuccess;
 }
 
-cudaError_t emulator::unknown_kernel(const char *call) {
-    say("launch", format("%s fails with cudaErrorNotSupported: it gets a kernel's address without "
-                         "its type: write <<<>>> or cudaLaunchKernelEx",
-                         call));
+cudaError_t emulator::unknown_kernel() {
+    say("launch", "a launch by an address fails with cudaErrorNotSupported: it gets a kernel's "
+                  "address without its type: write <<<>>> or cudaLaunchKernelEx");
     return failed(cudaErrorNotSupported);
 }
 
@@ -472,22 +464,6 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
     return answer(free_bytes, *total_bytes = MEMORY);
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, cudaMemcpyKind kind) {
-    cudaError_t error = cudaSuccess;
-    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
-        error = cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
-                           static_cast<const char *>(from) + row * from_pitch, width, kind);
-    return error;
-}
-
-cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t height) {
-    cudaError_t error = cudaSuccess;
-    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
-        error = cudaMemset(static_cast<char *>(memory) + row * pitch, value, width);
-    return error;
-}
-
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
     return cudaMemsetAsync(memory, value, bytes, nullptr); // the host does not wait
 }
@@ -506,15 +482,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
                                              cudaDriverEntryPointQueryResult *result) {
     const bool found = std::string(symbol) == "cuTensorMapEncodeTiled";
     *function = found ? reinterpret_cast<void *>(&cuTensorMapEncodeTiled) : nullptr;
-    *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    if (result != nullptr)
+        *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
-}
-
-cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
-                                    cudaDriverEntryPointQueryResult *result) {
-    cudaDriverEntryPointQueryResult ignored;
-    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags,
-                                            result != nullptr ? result : &ignored);
 }
 
 void emulator_wrote(const void *begin, size_t bytes, const void *stream) {

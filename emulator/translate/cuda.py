@@ -242,20 +242,14 @@ def rewrite_shared(source: Source) -> None:
         # g++ accepts no struct of nothing but an array without a size.
         declared = re.sub(r"\[ ?\]", "[1]", spelled(declaration))
         new = f"struct {variables} {{ {declared}; }}; "
-        name = names[0].text
-        dynamic = f"emulator::extern_shared<{variables}, decltype({variables}::{name})>()"
-        if is_extern and inside[index]:
-            new += f"auto &{name} = {dynamic};"
-        elif is_extern:
-            new += f"static inline auto &{name}() {{ return {dynamic}; }}"
-            call_uses(source, names[0])
-        elif inside[index]:
-            new += f"auto &{variables}_ = emulator::static_shared<{variables}>();"
-            new += "".join(f" auto &{one.text} = {variables}_.{one.text};" for one in names)
-        else:
-            for one in names:
-                place = f"emulator::static_shared<{variables}>().{one.text}"
-                new += f"static inline auto &{one.text}() {{ return {place}; }}"
+        for one in names[:1] if is_extern else names:
+            place = f"emulator::static_shared<{variables}>().{one.text}"
+            if is_extern:
+                place = f"emulator::extern_shared<{variables}, decltype({variables}::{one.text})>()"
+            if inside[index]:
+                new += f"auto &{one.text} = {place}; "
+            else:
+                new += f"static inline auto &{one.text}() {{ return {place}; }} "
                 call_uses(source, one)
         source.replace(statement[0], statement[-1], new)
 

@@ -4,6 +4,7 @@ macro's body is found there, once.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import itertools
 import re
@@ -28,7 +29,6 @@ NOTHING = ("comment", "splice", "newline", "space")
 ASM = ("asm", "__asm__", "__asm")
 QUALIFIERS = ("volatile", "__volatile__", "__volatile", "inline", "__inline__", "goto")
 OPENING, CLOSING = "([{", ")]}"
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
 
 
 @dataclass
@@ -115,15 +115,6 @@ def without_comments(text: str) -> str:
     return TOKENS.sub(one, text)
 
 
-def character_of(piece: str) -> str:
-    """A character of a string literal, or what an escape stands for."""
-    if piece[0] != "\\" or len(piece) == 1:
-        return piece
-    if piece[1] == "x":
-        return chr(int(f"0{piece[1:]}", 0))
-    return chr(int(piece[1:], 8)) if piece[1].isdigit() else ESCAPES.get(piece[1], piece[1])
-
-
 def unescaped(literal: str) -> list[tuple[str, int]]:
     """The characters of a string literal, each with the number of newlines before it in there."""
     raw = re.match(r'\w*R"([^()\\\s]{0,16})\((.*)\)\1"$', literal, re.DOTALL)
@@ -132,7 +123,9 @@ def unescaped(literal: str) -> list[tuple[str, int]]:
     out, newlines = [], 0
     for piece in pieces:
         if piece != "\\\n":
-            out.append((character_of(piece), newlines))
+            # Of what is no escape the character after the backslash counts.
+            character = codecs.decode(piece, "unicode_escape", "replace") if piece[1:] else piece
+            out.append((character[-1:], newlines))
         newlines += piece in ("\n", "\\\n")
     return out
 

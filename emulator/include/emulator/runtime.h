@@ -1,9 +1,11 @@
-// What the CUDA headers of include/ and the emulator's device headers need of the runtime.
+// What the CUDA headers of include/, the emulator's device headers and programs that were not
+// written for the emulator (translated.h) need of the runtime.
 #pragma once
 
 #include "emulator/site.h"
 
 #include <cuda_runtime_api.h>
+#include <vector_types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +34,7 @@ cudaError_t blocks_per_multiprocessor(int *blocks, int threads, std::size_t shar
 cudaError_t check_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
 
 // A launch by a kernel's address alone, whose parameters are not known: says so, and fails.
-cudaError_t unknown_kernel(const char *call);
+cudaError_t unknown_kernel();
 
 // The shared address of an object in the current CTA's shared memory; fails with ADDRESS for
 // anything else. (cvta.to.shared)
@@ -91,5 +93,32 @@ void clock_read(Site where); // what a thread does then depends on the order
 
 // Whether the pointer is one into the current CTA's shared memory.
 bool is_shared(const void *address);
+
+// ---------------------------------------------------------------------------- translated programs
+
+// Takes the policy from the environment: EMULATOR_POLICY=lazy, or random with EMULATOR_SEED=3.
+// Returns true.
+bool policy_from_environment();
+
+// Says that this program is one, and takes its policy from the environment. EMULATOR_ALLOW names
+// what is reported once and does not end the program. Returns true.
+bool begin_translated_program();
+
+// The __shared__ variables of one declaration, in the current CTA's shared memory. Each type has
+// its place, from its first use in a launch on.
+void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where);
+
+// The program declares dynamic shared memory of this alignment. All of it begins at an address that
+// is aligned to the largest one, of 16 at least, and no better: a kernel that needs more has to
+// ask.
+bool declare_dynamic_shared(std::size_t alignment);
+
+// A __grid_constant__ parameter of the current thread's kernel: TMA may read a map there.
+void grid_constant(const void *parameter, std::size_t bytes);
+
+// Whether a launch only asks the kernel for its attributes, which are noted: __cluster_dims__, and
+// __launch_bounds__, of which the third is not used.
+bool describes_kernel(dim3 cluster = dim3(0, 0, 0), int threads = 0, int ctas = 0,
+                      int cluster_ctas = 0);
 
 } // namespace emulator

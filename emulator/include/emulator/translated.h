@@ -11,7 +11,6 @@
 #pragma once
 
 #include "emulator/runtime.h"
-#include "emulator/translated_runtime.h"
 
 #include <cuda_runtime.h>
 

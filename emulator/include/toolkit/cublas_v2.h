@@ -16,10 +16,11 @@ enum cublasStatus_t { EMULATOR_STATUSES(EMULATOR_STATUS) };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
 enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
+#define EMULATOR_DATA_TYPES(is) /* name, value, type */                                            \
+    is(CUDA_R_32F, 0, float) is(CUDA_R_64F, 1, double) is(CUDA_R_16F, 2, __half)                   \
+        is(CUDA_R_32I, 10, int) is(CUDA_R_16BF, 14, __nv_bfloat16)
+enum cudaDataType_t { EMULATOR_DATA_TYPES(EMULATOR_ENUMERATOR) };
 // clang-format off
-enum cudaDataType_t {
-    CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_32I = 10, CUDA_R_16BF = 14
-};
 enum cublasComputeType_t {
     CUBLAS_COMPUTE_16F = 64, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_PEDANTIC = 69,
     CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32I = 72, CUBLAS_COMPUTE_32F_FAST_16F = 74,

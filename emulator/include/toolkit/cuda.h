@@ -1,7 +1,6 @@
 /* The part of CUDA's driver API that makes tensor maps. C. (CUDA Driver API: Tensor Map
  * Object Management.) */
-#ifndef GEMM_LADDER_EMULATOR_CUDA_H
-#define GEMM_LADDER_EMULATOR_CUDA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -81,6 +80,4 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

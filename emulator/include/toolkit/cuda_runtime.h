@@ -169,14 +169,12 @@ inline double __longlong_as_double(long long bits) { return std::bit_cast<double
 // Bits of a number: how many are set, leading zeros, and the place of the lowest, from 1 on.
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(unsigned(bits)); }
-inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(unsigned(bits)) + 1; }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 
 // The same of 64 bits; the upper half of a product.
 inline int __popcll(unsigned long long bits) { return std::popcount(bits); }
 inline int __clzll(long long bits) { return std::countl_zero((unsigned long long)(bits)); }
-inline int __ffsll(long long bits) {
-    return bits == 0 ? 0 : std::countr_zero((unsigned long long)(bits)) + 1;
-}
+inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned(uint64_t(a) * b >> 32); }
 inline int __mul24(int a, int b) { return a * b; }
 inline int __mulhi(int a, int b) { return int(int64_t(a) * b >> 32); }
@@ -316,6 +314,11 @@ inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned f
 inline cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     return *least = *greatest = 0, cudaSuccess;
 }
+inline cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function,
+                                           unsigned long long flags,
+                                           cudaDriverEntryPointQueryResult *result = nullptr) {
+    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, result);
+}
 inline cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
@@ -325,6 +328,21 @@ inline cudaError_t cudaMallocPitch(emulator::PointerTo memory, size_t *pitch, si
                                    size_t height) {
     *pitch = (width + 511) / 512 * 512;
     return cudaMalloc(memory, *pitch * height);
+}
+inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = cudaMemcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch,
+                           width, kind);
+    return error;
+}
+inline cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width,
+                                size_t height) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = cudaMemset((char *)memory + row * pitch, value, width);
+    return error;
 }
 
 // To and from a __device__ or __constant__ variable: here one of this process.
@@ -402,7 +420,7 @@ inline std::map<const void *, Launch> launches_of_casts;
 inline cudaError_t launch_by_addresses(const void *kernel, const cudaLaunchConfig_t &config,
                                        void **arguments) {
     const auto known = launches_of_casts.find(kernel);
-    return known == launches_of_casts.end() ? unknown_kernel("a launch by an address")
+    return known == launches_of_casts.end() ? unknown_kernel()
                                             : known->second(kernel, config, arguments);
 }
 

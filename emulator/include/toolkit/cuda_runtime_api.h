@@ -2,8 +2,7 @@
  * the emulated device. C. The functions mean what the CUDA Runtime API says; they are implemented
  * in runtime.cpp. Copies and launches have completed when the call returns, so streams have nothing
  * to wait for. */
-#ifndef GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
-#define GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
+#pragma once
 
 #include <stddef.h>
 
@@ -144,12 +143,9 @@ cudaError_t cudaFreeHost(void *memory);
 enum { cudaHostAllocDefault, cudaHostAllocPortable, cudaHostAllocMapped };
 enum { cudaHostAllocWriteCombined = 4, cudaMemAttachGlobal = 1, cudaCpuDeviceId = -1 };
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream EMULATOR_DEFAULT(nullptr));
-cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t height);
 cudaError_t cudaMemset(void *memory, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
                             cudaStream_t stream EMULATOR_DEFAULT(nullptr));
@@ -175,16 +171,11 @@ enum cudaDriverEntryPointQueryResult {
 };
 enum { cudaEnableDefault = 0 };
 
-/* Find cuTensorMapEncodeTiled, and no other function. */
-cudaError_t
-cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
-                        enum cudaDriverEntryPointQueryResult *result EMULATOR_DEFAULT(nullptr));
+/* Finds cuTensorMapEncodeTiled, and no other function. */
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                              unsigned int cuda_version, unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *result);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -41,16 +41,6 @@ T &element(T *matrix, int i, unsigned stride, bool rows) {
     return rows ? matrix[row * stride + column] : matrix[column * stride + row];
 }
 
-// Loads a lane's elements.
-template <bool IS_B, typename T, typename Fragment>
-__forceinline__ void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows,
-                          Site where) {
-    check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
-    const MatrixRead reading;
-    for (int i = 0; i < fragment.num_elements; ++i)
-        fragment.x[i] = element<IS_B>(matrix, i, stride, rows);
-}
-
 } // namespace emulator::wmma
 
 namespace nvcuda::wmma {
@@ -58,10 +48,10 @@ namespace nvcuda::wmma {
 struct matrix_a {};
 struct matrix_b {};
 struct accumulator {};
-struct row_major {};
-struct col_major {};
 
 enum layout_t { mem_row_major, mem_col_major };
+using row_major = std::integral_constant<layout_t, mem_row_major>;
+using col_major = std::integral_constant<layout_t, mem_col_major>;
 
 // A lane's part of a matrix.
 template <typename Use, int M, int N, int K, typename T, typename Layout = void>
@@ -90,14 +80,13 @@ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment,
 // whole warp calls it.
 template <typename Use, typename T, typename Layout>
 __forceinline__ void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment,
-                                      const T *matrix, unsigned stride, EMULATOR_SITE) {
-    emulator::wmma::load<std::is_same_v<Use, matrix_b>>(fragment, matrix, stride,
-                                                        std::is_same_v<Layout, row_major>, where);
-}
-template <typename T>
-__forceinline__ void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix,
-                                      unsigned stride, layout_t layout, EMULATOR_SITE) {
-    emulator::wmma::load<false>(fragment, matrix, stride, layout == mem_row_major, where);
+                                      const T *matrix, unsigned stride,
+                                      layout_t layout = Layout::value, EMULATOR_SITE) {
+    constexpr bool IS_B = std::is_same_v<Use, matrix_b>;
+    emulator::wmma::check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
+    const emulator::MatrixRead reading;
+    for (int i = 0; i < fragment.num_elements; ++i)
+        fragment.x[i] = emulator::wmma::element<IS_B>(matrix, i, stride, layout == mem_row_major);
 }
 
 // Stores an accumulator.

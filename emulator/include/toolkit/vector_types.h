@@ -11,10 +11,11 @@ namespace emulator::access {
 typedef uint64_t __attribute__((may_alias)) Eight;
 typedef uint32_t __attribute__((may_alias, vector_size(16))) Sixteen;
 
-// One access.
-template <typename Whole>
-void copy(void *to, const void *from) {
-    *static_cast<Whole *>(to) = *static_cast<const Whole *>(from);
+// One access; returns what was copied to.
+template <typename Whole, typename Vector>
+Vector &copy(Vector *to, const Vector &from) {
+    *reinterpret_cast<Whole *>(to) = reinterpret_cast<const Whole &>(from);
+    return *to;
 }
 
 // Two and four components of type T. The default constructor is constexpr, so that a __shared__
@@ -25,11 +26,8 @@ struct alignas(8) Two {
 
     constexpr Two() : x(), y() {}
     constexpr Two(T first, T second) : x(first), y(second) {}
-    Two(const Two &other) { copy<Eight>(this, &other); }
-    Two &operator=(const Two &other) {
-        copy<Eight>(this, &other);
-        return *this;
-    }
+    Two(const Two &other) { copy<Eight>(this, other); }
+    Two &operator=(const Two &other) { return copy<Eight>(this, other); }
 };
 
 template <typename T>
@@ -39,11 +37,8 @@ struct alignas(16) Four {
     constexpr Four() : x(), y(), z(), w() {}
     constexpr Four(T first, T second, T third, T fourth)
         : x(first), y(second), z(third), w(fourth) {}
-    Four(const Four &other) { copy<Sixteen>(this, &other); }
-    Four &operator=(const Four &other) {
-        copy<Sixteen>(this, &other);
-        return *this;
-    }
+    Four(const Four &other) { copy<Sixteen>(this, other); }
+    Four &operator=(const Four &other) { return copy<Sixteen>(this, other); }
 };
 
 } // namespace emulator::access
