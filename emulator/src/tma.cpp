@@ -137,12 +137,10 @@ void load_box(const Operation &load, const Box &box) {
 
 // The CTAs of the mask, checked: they must be there to be written to.
 std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Site where) {
-    Cta *own = current->cta;
-    const std::uint32_t mask = cta_mask == 0 ? 1u << own->rank : cta_mask;
     std::vector<Cta *> destinations;
     for (int rank = 0; rank < 16; ++rank)
-        if (mask >> rank & 1)
-            destinations.push_back(rank == own->rank ? own : peer_at(tile, rank, where).cta);
+        if (cta_mask >> rank & 1)
+            destinations.push_back(peer_at(tile, rank, where).cta);
     return destinations;
 }
 
@@ -156,7 +154,8 @@ void acquire_tensor_map(const void *map) {
 void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
               std::uint16_t cta_mask, Site where) {
     const Box box = checked_box(map, at, tile, "TMA load", where);
-    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
+    const std::vector<Cta *> destinations =
+        cta_mask == 0 ? std::vector{barrier.cta} : destinations_of(cta_mask, tile, where);
     ++counts.tma_loads;
     counts.tma_read_bytes += box.inside;
     counts.multicast_bytes += box.bytes() * (destinations.size() - 1);
@@ -167,14 +166,12 @@ void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef ba
                    {cta, barrier.offset}, [box](const Operation &load) { load_box(load, box); });
 }
 
-void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
-               Site where) {
+void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, Site where) {
     const std::uint32_t offset = shared_offset(to, where), source = shared_offset(from, where);
     if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
         fail(Mistake::MISUSE, where, "called it here",
              "cp.async.bulk with an address or a size that is not a multiple of 16");
     current->cta->shared.generic(offset, bytes); // fails if it is not inside
-    barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
     start_load({.site = where, .name = "cp.async.bulk", .tile = offset, .bytes = bytes}, barrier,
                [source](const Operation &load) {
@@ -186,10 +183,9 @@ void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barr
 }
 
 // A store of the generic proxy. (PTX ISA: st.async.)
-void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, int rank,
+void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier,
                  Site where) {
     const std::uint32_t offset = shared_offset(to, where);
-    barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
     const std::string sent(static_cast<const char *>(value), bytes);
     start_load(
@@ -275,12 +271,10 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
 void bulk_commit(Site) { current->bulk.commit(); }
 
 void bulk_wait(int pending, bool read, Site where) {
-    if (read)
-        current->bulk.wait(pending, &OperationGroup::read, where, "bulk_wait_read",
-                           "stores still have to read shared memory");
-    else
-        current->bulk.wait(pending, &OperationGroup::written, where, "bulk_wait",
-                           "stores still have to be written");
+    current->bulk.wait(pending, read ? &OperationGroup::read : &OperationGroup::written, where,
+                       read ? "bulk_wait_read" : "bulk_wait",
+                       read ? "stores still have to read shared memory"
+                            : "stores still have to be written");
 }
 
 void tma_thread_exits(Thread &thread) {
