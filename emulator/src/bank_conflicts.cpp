@@ -112,19 +112,6 @@ std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
     return last.number;
 }
 
-// ---------------------------------------------------------------------------- warps
-
-void close(OpenAccesses &warp) {
-    for (const std::uint32_t number : warp.touched) {
-        OpenInstruction &open = warp.open[number];
-        for (const WarpAccess &group : open.groups)
-            count(group, instructions[number].totals);
-        open.groups.clear();
-        std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
-    }
-    warp.touched.clear();
-}
-
 } // namespace
 
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
@@ -145,7 +132,16 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     group.offsets[thread.lane()] = offset;
 }
 
-void accesses_warp_met(Warp &warp) { close(warp.accesses); }
+void accesses_warp_met(Warp &warp) {
+    for (const std::uint32_t number : warp.accesses.touched) {
+        OpenInstruction &open = warp.accesses.open[number];
+        for (const WarpAccess &group : open.groups)
+            count(group, instructions[number].totals);
+        open.groups.clear();
+        std::ranges::fill(open.occurrences, 0);
+    }
+    warp.accesses.touched.clear();
+}
 
 void bank_reset() {
     instructions.clear();

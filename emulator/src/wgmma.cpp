@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <set>
 
 namespace emulator {
 
@@ -165,11 +165,12 @@ void check_tiles(Cta &cta, const Wgmma &slot, int lane, Site where) {
     access_shared_chunks(cta, some, {.is_write = false, .where = where, .later = true});
 }
 
+int k_of(const WgmmaForm &form) { return form.e4m3 ? E4M3_K : MMA_K; }
+
 // "wgmma m64n256k16".
 const char *name_of(const WgmmaForm &form) {
-    static std::map<std::string, bool> names;
-    return names.try_emplace(format("wgmma m64n%dk%d", form.n, form.e4m3 ? E4M3_K : MMA_K))
-        .first->first.c_str();
+    static std::set<std::string> names;
+    return names.insert(format("wgmma m64n%dk%d", form.n, k_of(form))).first->c_str();
 }
 
 // Why a wgmma that a thread has called is in flight as far as the thread knows.
@@ -188,8 +189,8 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     if (group.agent == order::NO_AGENT)
         group.agent = order::new_agent();
     ++counts.wgmmas;
-    counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) *
-                            std::uint64_t(slot.form.e4m3 ? E4M3_K : MMA_K);
+    counts.multiply_adds +=
+        std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) * std::uint64_t(k_of(slot.form));
     submit({.kind = OperationKind::MATMUL,
             .site = where,
             .name = name_of(slot.form),
