@@ -150,12 +150,8 @@ void bank_reset() {
     matrix_sites.clear();
 }
 
-void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
-                         Site where) {
-    constexpr int ROWS = 8, ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
-    WarpAccess rows;
-    rows.lanes = std::uint32_t((std::uint64_t(1) << matrices * ROWS) - 1);
-    std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
+void count_matrix_access(const WarpAccess &rows, bool is_write, Site where) {
+    constexpr int ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
     count(rows, site_at(matrix_sites, where.file_name(), int(where.line()), is_write, ROW_BYTES));
 }
 
