@@ -21,57 +21,49 @@ constexpr std::uint32_t STORE_CHUNK = 16; // bytes
 
 // ---------------------------------------------------------------------------- checks
 
-// `copy` names the instruction, "TMA load", with which `why` goes on.
-[[noreturn]] void reject(const char *copy, const std::string &why, Site where,
-                         Mistake mistake = Mistake::MISUSE) {
-    fail(mistake, where, "started the copy here", "%s%s", copy, why.c_str());
-}
+constexpr const char *STARTED = "started the copy here";
 
+// `copy` names the instruction, "TMA load".
 void check_parameter(const void *map, const char *copy, Site where) {
-    const auto reject_unless_allowed = [&](const char *rule, const std::string &why) {
-        fail_unless_allowed(rule, Mistake::MISUSE,
-                            {note_at(*current, where, "started the copy here")}, "%s%s", copy,
-                            why.c_str());
-    };
     const bool shared = current->cta->shared.contains(map);
     if (translated_program && (shared || is_local(map)))
-        reject_unless_allowed(
-            "local-map", format(" with a tensor map in %s memory, where TMA cannot read it. Pass "
-                                "it as a const __grid_constant__ parameter",
-                                shared ? "shared" : "a thread's local"));
+        fail_unless_allowed("local-map", Mistake::MISUSE, {note_at(*current, where, STARTED)},
+                            "%s with a tensor map in %s memory, where TMA cannot read it. Pass "
+                            "it as a const __grid_constant__ parameter",
+                            copy, shared ? "shared" : "a thread's local");
     if (is_host_memory(map))
-        reject(copy, " with a tensor map in host memory", where, Mistake::ADDRESS);
+        fail(Mistake::ADDRESS, where, STARTED, "%s with a tensor map in host memory", copy);
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
     if (global_place(map, sizeof(TensorDescription)) != GlobalPlace::ELSEWHERE &&
         std::find(acquired.begin(), acquired.end(), map) == acquired.end())
-        reject_unless_allowed(
-            "global-map",
-            format(" with a tensor map in global memory: TMA reads maps through a proxy of its own "
-                   "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
-                   translated_program
-                       ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
-                       : ""));
+        fail_unless_allowed(
+            "global-map", Mistake::MISUSE, {note_at(*current, where, STARTED)},
+            "%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
+            "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
+            copy,
+            translated_program ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
+                               : "");
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (std::uintptr_t(map) % TENSOR_MAP_ALIGNMENT != 0)
-        reject(copy, " with a tensor map that is not 64-byte aligned", where);
+        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that is not 64-byte aligned",
+             copy);
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
-        reject(copy, " with a tensor map that was never encoded", where);
+        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that was never encoded", copy);
     if (!tensor.is_bulk) // else it was made by the copy itself
         check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
-        reject(copy,
-               format(" of rows of %u bytes under a swizzle of %u: narrower rows than the "
-                      "swizzle's are not modelled",
-                      row, swizzle_span(tensor.swizzle)),
-               where);
+        fail(Mistake::MISUSE, where, STARTED,
+             "%s of rows of %u bytes under a swizzle of %u: narrower rows than the swizzle's are "
+             "not modelled",
+             copy, row, swizzle_span(tensor.swizzle));
     if (tensor.rank != rank)
-        reject(copy, format(" with %d coordinates and a tensor map of rank %d", rank, tensor.rank),
-               where);
+        fail(Mistake::MISUSE, where, STARTED, "%s with %d coordinates and a tensor map of rank %d",
+             copy, rank, tensor.rank);
     return tensor;
 }
 
@@ -95,10 +87,9 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
     box.tile = shared_offset(tile, where);
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
     if (box.tile % alignment != 0)
-        reject(copy,
-               format(": the tile at shared address 0x%x is not %u-byte aligned%s",
-                      SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str()),
-               where);
+        fail(Mistake::MISUSE, where, STARTED,
+             "%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy,
+             SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str());
     current->cta->shared.generic(box.tile, box.bytes()); // fails if it is not inside
     return box;
 }
@@ -248,10 +239,9 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     const Box box = checked_box(map, at, tile, "TMA store", where);
     const std::uint64_t element = box.tensor.element_bytes, row = box.tensor.sizes[0] * element;
     if (row % STORE_CHUNK != 0 && (at.at[0] + box.tensor.box[0]) * element > row)
-        reject("a TMA store",
-               format(" past rows of %llu bytes: it writes chunks of 16 bytes",
-                      (unsigned long long)row),
-               where);
+        fail(Mistake::MISUSE, where, STARTED,
+             "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
+             (unsigned long long)row);
     const auto store = std::make_shared<Store>(Store{box, reduce, current->bulk.join(where), {}});
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;

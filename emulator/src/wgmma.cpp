@@ -27,24 +27,22 @@ bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
     return begin < range.begin + range.bytes && range.begin < begin + bytes;
 }
 
-[[noreturn]] void fail_unfenced(const char *why, Site where) {
-    fail(Mistake::HAZARD, where, "called wgmma here", "wgmma without wgmma_fence: %s", why);
-}
-
 // The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
 // and no wgmma of another shape may be writing there. If it adds to accumulators that no earlier
 // wgmma wrote, the thread must have written them.
 void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, bool adds) {
     const AccumulatorState &state = thread.accumulators;
     if (!state.fenced)
-        fail_unfenced("there has been none since the thread began", claimed.site);
+        fail(Mistake::HAZARD, claimed.site, "called wgmma here",
+             "wgmma without wgmma_fence: there has been none since the thread began");
     bool is_known = false;
     for (const AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, claimed.begin, claimed.bytes))
             continue;
         if (range.touched)
-            fail_unfenced("the accumulators were used by other code since the last one",
-                          claimed.site);
+            fail(Mistake::HAZARD, claimed.site, "called wgmma here",
+                 "wgmma without wgmma_fence: the accumulators were used by other code since the "
+                 "last one");
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
         if (!is_same && in_flight(state, range))
             fail(Mistake::HAZARD,
