@@ -112,19 +112,6 @@ std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
     return last.number;
 }
 
-// ---------------------------------------------------------------------------- warps
-
-void close(OpenAccesses &warp) {
-    for (const std::uint32_t number : warp.touched) {
-        OpenInstruction &open = warp.open[number];
-        for (const WarpAccess &group : open.groups)
-            count(group, instructions[number].totals);
-        open.groups.clear();
-        std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
-    }
-    warp.touched.clear();
-}
-
 } // namespace
 
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
@@ -145,7 +132,16 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     group.offsets[thread.lane()] = offset;
 }
 
-void accesses_warp_met(Warp &warp) { close(warp.accesses); }
+void accesses_warp_met(Warp &warp) {
+    for (const std::uint32_t number : warp.accesses.touched) {
+        OpenInstruction &open = warp.accesses.open[number];
+        for (const WarpAccess &group : open.groups)
+            count(group, instructions[number].totals);
+        open.groups.clear();
+        std::ranges::fill(open.occurrences, 0);
+    }
+    warp.accesses.touched.clear();
+}
 
 void bank_reset() {
     instructions.clear();
@@ -154,12 +150,8 @@ void bank_reset() {
     matrix_sites.clear();
 }
 
-void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
-                         Site where) {
-    constexpr int ROWS = 8, ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
-    WarpAccess rows;
-    rows.lanes = std::uint32_t((std::uint64_t(1) << matrices * ROWS) - 1);
-    std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
+void count_matrix_access(const WarpAccess &rows, bool is_write, Site where) {
+    constexpr int ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
     count(rows, site_at(matrix_sites, where.file_name(), int(where.line()), is_write, ROW_BYTES));
 }
 

@@ -41,7 +41,7 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
 
 // A matrix move of a warp touches rows of 16 bytes: eight rows (one matrix) at a time. Called by
 // ldmatrix and stmatrix so that their conflicts are counted like those of plain accesses.
-void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write, Site where);
+void count_matrix_access(const WarpAccess &rows, bool is_write, Site where);
 
 // The lanes of a warp have synchronised (a barrier, a warp function, the end of the CTA): their
 // accesses before that are grouped by the order in which each lane made them.

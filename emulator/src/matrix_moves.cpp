@@ -29,13 +29,12 @@ template <bool IS_WRITE>
 void move_all(void **arguments) {
     const auto move_of = [&](int lane) -> Move & { return *static_cast<Move *>(arguments[lane]); };
     const Move &first = move_of(0);
-    std::uint32_t rows[WARP_LANES];
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        rows[lane] = move_of(lane).row;
-    count_matrix_access(rows, first.matrices, IS_WRITE, first.site);
+    WarpAccess rows;
     for (int line = 0; line < first.matrices * ROWS; ++line) {
+        rows.lanes |= 1u << line;
+        rows.offsets[line] = move_of(line).row;
         const int matrix = line / ROWS, row = line % ROWS;
-        unsigned char *element = first.cta->shared.generic(rows[line], ROW_BYTES);
+        unsigned char *element = first.cta->shared.generic(rows.offsets[line], ROW_BYTES);
         for (int column = 0; column < ROWS; ++column, element += 2) {
             const int lane = first.transposed ? column * 4 + row / 2 : row * 4 + column / 2;
             const int half = (first.transposed ? row : column) % 2;
@@ -46,6 +45,7 @@ void move_all(void **arguments) {
                 std::memcpy(&held, element, sizeof held);
         }
     }
+    count_matrix_access(rows, IS_WRITE, first.site);
 }
 
 // The name of the collective: lanes that call different forms have diverged.

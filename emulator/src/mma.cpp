@@ -14,11 +14,11 @@ constexpr int M = 16;
 constexpr int N = 8;
 constexpr int SUMS = M * N / WARP_LANES;
 
-// What a lane passes. The sums are fp32.
+// What a lane passes. The sums are C and then D.
 struct Fragments {
     const std::uint32_t *a, *b;
     bool fp16;
-    float sums[SUMS] = {};
+    float *sums;
 };
 
 void multiply_all(void **arguments) {
@@ -34,7 +34,7 @@ void multiply_all(void **arguments) {
     multiply({.n = N, .accumulate = true, .fp16 = fp16}, 1, sums, a, b);
 }
 
-void mma(const char *what, Fragments &mine, Site where) {
+void mma(const char *what, Fragments mine, Site where) {
     if (current->lane() == 0) { // once per warp
         ++counts.mmas;
         counts.multiply_adds += M * N * MMA_K;
@@ -46,23 +46,21 @@ void mma(const char *what, Fragments &mine, Site where) {
 
 void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
                   Site where, bool fp16) {
-    Fragments mine{a, b, fp16};
-    std::copy_n(c, SUMS, mine.sums);
+    std::copy_n(c, SUMS, d);
     mma(fp16 ? "mma.sync.m16n8k16 (fp32 accumulators)"
              : "mma.sync.m16n8k16 (bf16, fp32 accumulators)",
-        mine, where);
-    std::copy_n(mine.sums, SUMS, d);
+        {a, b, fp16, d}, where);
 }
 
 // The sums are rounded to fp16 once, at the end of the instruction.
 void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                   const std::uint32_t *c, Site where) {
-    Fragments mine{a, b, true};
     std::uint16_t halves[SUMS];
+    float sums[SUMS];
     std::memcpy(halves, c, sizeof halves);
-    std::transform(halves, halves + SUMS, mine.sums, float_of_half);
-    mma("mma.sync.m16n8k16 (fp16 accumulators)", mine, where);
-    std::transform(mine.sums, mine.sums + SUMS, halves, half_of_float);
+    std::transform(halves, halves + SUMS, sums, float_of_half);
+    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, true, sums}, where);
+    std::transform(sums, sums + SUMS, halves, half_of_float);
     std::memcpy(d, halves, sizeof halves);
 }
 

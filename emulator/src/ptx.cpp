@@ -17,11 +17,8 @@ constexpr std::uint32_t OFFSET_MASK = (1u << RANK_SHIFT) - 1;
 
 Cta &own() { return *current->cta; }
 
-// What an address says: the own CTA's, or a peer's that mapa put into it.
-bool is_own(std::uint32_t address) { return int(cta_rank_of(address)) == own().rank; }
-
 void check_own(std::uint32_t address, const char *what, Site where) {
-    if (!is_own(address))
+    if (int(cta_rank_of(address)) != own().rank)
         fail(Mistake::MISUSE, where, "called it here",
              "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
              "or modelled",
@@ -117,22 +114,23 @@ void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t sourc
                        int(source_bytes), where, bytes);
 }
 
-// The CTA that has both the bytes and the mbarrier.
-static int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
-    if (cta_rank_of(barrier) != cta_rank_of(to))
+// The mbarrier of the CTA that a copy goes to.
+static MbarrierRef barrier_beside(std::uint32_t to, std::uint32_t barrier, const char *what,
+                                  Site where) {
+    const std::uint32_t rank = cta_rank_of(barrier);
+    if (rank != cta_rank_of(to))
         fail(Mistake::MISUSE, where, "called it here", "%s and its mbarrier in different CTAs",
              what);
-    return int(cta_rank_of(to));
+    const SharedPlace place = peer_at(barrier_at(barrier, where), int(rank), where);
+    return {place.cta, place.offset};
 }
 
 void tensor_load(std::uint32_t to, const void *map, const Coordinates &at, std::uint32_t barrier,
                  std::uint16_t cta_mask, Site where) {
-    if (cta_mask == 0) {
-        const int peer = rank_of_both(to, barrier, "a TMA load with its tile", where);
-        cta_mask = std::uint16_t(is_own(to) ? 0 : 1u << peer);
-    }
-    tma_load(own_place(to, 1, where), map, at, {barrier_at(barrier, where), where}, cta_mask,
-             where);
+    const MbarrierRef completes_on =
+        cta_mask == 0 ? barrier_beside(to, barrier, "a TMA load with its tile", where)
+                      : MbarrierRef(barrier_at(barrier, where), where);
+    tma_load(own_place(to, 1, where), map, at, completes_on, cta_mask, where);
 }
 
 void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Reduce reduce,
@@ -142,60 +140,53 @@ void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Re
 
 // A bulk copy without a tensor, as the box that is a whole tensor of rows of 16 bytes. (PTX ISA:
 // cp.async.bulk: addresses and sizes are multiples of 16.)
-static CUtensorMap map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
+static TensorDescription map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
     constexpr std::uint32_t ROW = 16;
     if (bytes == 0 || bytes % ROW != 0 || std::uintptr_t(memory) % ROW != 0)
         fail(Mistake::MISUSE, where, "called it here",
              "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
-    TensorDescription made{};
-    made.mark = TENSOR_MAP_MARK;
-    made.base = static_cast<unsigned char *>(const_cast<void *>(memory));
-    made.rank = 2;
-    made.sizes[0] = made.box[0] = ROW;
-    made.sizes[1] = bytes / ROW;
-    made.box[1] = std::uint16_t(bytes / ROW);
-    made.strides[0] = ROW;
-    made.element_bytes = 1;
-    made.is_bulk = true;
-    CUtensorMap map{};
-    std::memcpy(&map, &made, sizeof made);
-    return map;
+    return {.base = static_cast<unsigned char *>(const_cast<void *>(memory)),
+            .sizes = {ROW, bytes / ROW},
+            .strides = {ROW},
+            .box = {ROW, std::uint16_t(bytes / ROW)},
+            .rank = 2,
+            .element_bytes = 1,
+            .is_bulk = true};
 }
 
 constexpr Coordinates ORIGIN = {2, {0, 0}};
 
 void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
                std::uint16_t cta_mask, Site where) {
-    const CUtensorMap source = map_of_bytes(from, bytes, where);
+    alignas(TENSOR_MAP_ALIGNMENT) const TensorDescription source = map_of_bytes(from, bytes, where);
     tensor_load(to, &source, ORIGIN, barrier, cta_mask, where);
 }
 
 void bulk_store(void *to, std::uint32_t from, std::uint32_t bytes, Reduce reduce, Site where) {
-    const CUtensorMap target = map_of_bytes(to, bytes, where);
+    alignas(TENSOR_MAP_ALIGNMENT) const TensorDescription target = map_of_bytes(to, bytes, where);
     tensor_store(&target, ORIGIN, from, reduce, where);
 }
 
 void bulk_send(std::uint32_t to, std::uint32_t from, std::uint32_t bytes, std::uint32_t barrier,
                Site where) {
-    const int rank = rank_of_both(to, barrier, "cp.async.bulk with its bytes", where);
     emulator::bulk_send(own_place(to, 1, where), own_memory(from, bytes, "cp.async.bulk", where),
-                        bytes, {barrier_at(barrier, where), where}, rank, where);
+                        bytes, barrier_beside(to, barrier, "cp.async.bulk with its bytes", where),
+                        where);
 }
 
 void store_async(std::uint32_t to, const void *value, std::uint32_t bytes, std::uint32_t barrier,
                  Site where) {
-    const int rank = rank_of_both(to, barrier, "st.async with its bytes", where);
     check_alignment(to, bytes, where);
     emulator::store_async(own_place(to, bytes, where), value, bytes,
-                          {barrier_at(barrier, where), where}, rank, where);
+                          barrier_beside(to, barrier, "st.async with its bytes", where), where);
 }
 
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where) {
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof tensor);
-    for (const TypedReduction &one : known)
-        if (one.type == tensor.type)
-            return one.reduce;
+    for (const auto &[type, reduce] : known)
+        if (type == tensor.type)
+            return reduce;
     fail(Mistake::MISUSE, where, "called it here",
          "cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type);
 }
@@ -208,9 +199,7 @@ MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where) {
 }
 
 MbarrierRef any_barrier(std::uint32_t address, Site where) {
-    const std::uint64_t *const place = barrier_at(address, where);
-    return is_own(address) ? MbarrierRef(place, where)
-                           : MbarrierRef(place, int(cta_rank_of(address)), where);
+    return {barrier_at(address, where), int(cta_rank_of(address)), where};
 }
 
 void unknown(const char *file, int line, const char *what) {

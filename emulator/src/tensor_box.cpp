@@ -100,8 +100,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
         std::fprintf(stderr, "cuTensorMapEncodeTiled: the emulator does not model %s\n", what);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    emulator::TensorDescription made = {.mark = emulator::TENSOR_MAP_MARK,
-                                        .base = static_cast<unsigned char *>(base),
+    emulator::TensorDescription made = {.base = static_cast<unsigned char *>(base),
                                         .rank = std::uint8_t(rank),
                                         .element_bytes = ELEMENT_BYTES[type],
                                         .swizzle = std::uint8_t(swizzle),

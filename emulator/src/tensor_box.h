@@ -25,23 +25,23 @@ constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
     return address ^ ((address >> 7 & bits) << 4);
 }
 
+constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e;
+constexpr std::uintptr_t TENSOR_MAP_ALIGNMENT = 64;
+
 // What a tensor map holds; it is stored inside the 128 bytes of a CUtensorMap.
 struct TensorDescription {
-    std::uint64_t mark; // tells an encoded map from anything else
+    std::uint64_t mark = TENSOR_MAP_MARK; // tells an encoded map from anything else
     unsigned char *base;
     std::uint64_t sizes[MOST_DIMENSIONS] = {};       // elements, the contiguous dimension first
     std::uint64_t strides[MOST_DIMENSIONS - 1] = {}; // bytes, from the second dimension on
     std::uint16_t box[MOST_DIMENSIONS] = {};         // elements
     std::uint8_t rank;
     std::uint8_t element_bytes;
-    std::uint8_t swizzle; // CUtensorMapSwizzle
-    std::uint8_t type;    // CUtensorMapDataType
-    bool is_bulk = false; // a copy without a tensor: its tile is aligned to 16 bytes
+    std::uint8_t swizzle = 0; // CUtensorMapSwizzle
+    std::uint8_t type = 0;    // CUtensorMapDataType
+    bool is_bulk = false;     // a copy without a tensor: its tile is aligned to 16 bytes
 };
 static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap");
-
-constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e;
-constexpr std::uintptr_t TENSOR_MAP_ALIGNMENT = 64;
 
 // The box of a map whose first element is at these coordinates, and its tile in shared memory.
 // Parts of it may lie outside of the tensor, on any side.

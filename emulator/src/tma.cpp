@@ -21,57 +21,49 @@ constexpr std::uint32_t STORE_CHUNK = 16; // bytes
 
 // ---------------------------------------------------------------------------- checks
 
-// `copy` names the instruction, "TMA load", with which `why` goes on.
-[[noreturn]] void reject(const char *copy, const std::string &why, Site where,
-                         Mistake mistake = Mistake::MISUSE) {
-    fail(mistake, where, "started the copy here", "%s%s", copy, why.c_str());
-}
+constexpr const char *STARTED = "started the copy here";
 
+// `copy` names the instruction, "TMA load".
 void check_parameter(const void *map, const char *copy, Site where) {
-    const auto reject_unless_allowed = [&](const char *rule, const std::string &why) {
-        fail_unless_allowed(rule, Mistake::MISUSE,
-                            {note_at(*current, where, "started the copy here")}, "%s%s", copy,
-                            why.c_str());
-    };
     const bool shared = current->cta->shared.contains(map);
     if (translated_program && (shared || is_local(map)))
-        reject_unless_allowed(
-            "local-map", format(" with a tensor map in %s memory, where TMA cannot read it. Pass "
-                                "it as a const __grid_constant__ parameter",
-                                shared ? "shared" : "a thread's local"));
+        fail_unless_allowed("local-map", Mistake::MISUSE, {note_at(*current, where, STARTED)},
+                            "%s with a tensor map in %s memory, where TMA cannot read it. Pass "
+                            "it as a const __grid_constant__ parameter",
+                            copy, shared ? "shared" : "a thread's local");
     if (is_host_memory(map))
-        reject(copy, " with a tensor map in host memory", where, Mistake::ADDRESS);
+        fail(Mistake::ADDRESS, where, STARTED, "%s with a tensor map in host memory", copy);
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
     if (global_place(map, sizeof(TensorDescription)) != GlobalPlace::ELSEWHERE &&
         std::find(acquired.begin(), acquired.end(), map) == acquired.end())
-        reject_unless_allowed(
-            "global-map",
-            format(" with a tensor map in global memory: TMA reads maps through a proxy of its own "
-                   "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
-                   translated_program
-                       ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
-                       : ""));
+        fail_unless_allowed(
+            "global-map", Mistake::MISUSE, {note_at(*current, where, STARTED)},
+            "%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
+            "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
+            copy,
+            translated_program ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
+                               : "");
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (std::uintptr_t(map) % TENSOR_MAP_ALIGNMENT != 0)
-        reject(copy, " with a tensor map that is not 64-byte aligned", where);
+        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that is not 64-byte aligned",
+             copy);
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
-        reject(copy, " with a tensor map that was never encoded", where);
+        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that was never encoded", copy);
     if (!tensor.is_bulk) // else it was made by the copy itself
         check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
-        reject(copy,
-               format(" of rows of %u bytes under a swizzle of %u: narrower rows than the "
-                      "swizzle's are not modelled",
-                      row, swizzle_span(tensor.swizzle)),
-               where);
+        fail(Mistake::MISUSE, where, STARTED,
+             "%s of rows of %u bytes under a swizzle of %u: narrower rows than the swizzle's are "
+             "not modelled",
+             copy, row, swizzle_span(tensor.swizzle));
     if (tensor.rank != rank)
-        reject(copy, format(" with %d coordinates and a tensor map of rank %d", rank, tensor.rank),
-               where);
+        fail(Mistake::MISUSE, where, STARTED, "%s with %d coordinates and a tensor map of rank %d",
+             copy, rank, tensor.rank);
     return tensor;
 }
 
@@ -95,10 +87,9 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
     box.tile = shared_offset(tile, where);
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
     if (box.tile % alignment != 0)
-        reject(copy,
-               format(": the tile at shared address 0x%x is not %u-byte aligned%s",
-                      SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str()),
-               where);
+        fail(Mistake::MISUSE, where, STARTED,
+             "%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy,
+             SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str());
     current->cta->shared.generic(box.tile, box.bytes()); // fails if it is not inside
     return box;
 }
@@ -137,12 +128,10 @@ void load_box(const Operation &load, const Box &box) {
 
 // The CTAs of the mask, checked: they must be there to be written to.
 std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Site where) {
-    Cta *own = current->cta;
-    const std::uint32_t mask = cta_mask == 0 ? 1u << own->rank : cta_mask;
     std::vector<Cta *> destinations;
     for (int rank = 0; rank < 16; ++rank)
-        if (mask >> rank & 1)
-            destinations.push_back(rank == own->rank ? own : peer_at(tile, rank, where).cta);
+        if (cta_mask >> rank & 1)
+            destinations.push_back(peer_at(tile, rank, where).cta);
     return destinations;
 }
 
@@ -156,7 +145,8 @@ void acquire_tensor_map(const void *map) {
 void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
               std::uint16_t cta_mask, Site where) {
     const Box box = checked_box(map, at, tile, "TMA load", where);
-    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
+    const std::vector<Cta *> destinations =
+        cta_mask == 0 ? std::vector{barrier.cta} : destinations_of(cta_mask, tile, where);
     ++counts.tma_loads;
     counts.tma_read_bytes += box.inside;
     counts.multicast_bytes += box.bytes() * (destinations.size() - 1);
@@ -167,14 +157,12 @@ void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef ba
                    {cta, barrier.offset}, [box](const Operation &load) { load_box(load, box); });
 }
 
-void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
-               Site where) {
+void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, Site where) {
     const std::uint32_t offset = shared_offset(to, where), source = shared_offset(from, where);
     if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
         fail(Mistake::MISUSE, where, "called it here",
              "cp.async.bulk with an address or a size that is not a multiple of 16");
     current->cta->shared.generic(offset, bytes); // fails if it is not inside
-    barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
     start_load({.site = where, .name = "cp.async.bulk", .tile = offset, .bytes = bytes}, barrier,
                [source](const Operation &load) {
@@ -186,10 +174,9 @@ void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barr
 }
 
 // A store of the generic proxy. (PTX ISA: st.async.)
-void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, int rank,
+void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier,
                  Site where) {
     const std::uint32_t offset = shared_offset(to, where);
-    barrier.cta = peer_at(to, rank, where).cta;
     mbarrier_copy_issued(barrier, where);
     const std::string sent(static_cast<const char *>(value), bytes);
     start_load(
@@ -252,10 +239,9 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     const Box box = checked_box(map, at, tile, "TMA store", where);
     const std::uint64_t element = box.tensor.element_bytes, row = box.tensor.sizes[0] * element;
     if (row % STORE_CHUNK != 0 && (at.at[0] + box.tensor.box[0]) * element > row)
-        reject("a TMA store",
-               format(" past rows of %llu bytes: it writes chunks of 16 bytes",
-                      (unsigned long long)row),
-               where);
+        fail(Mistake::MISUSE, where, STARTED,
+             "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
+             (unsigned long long)row);
     const auto store = std::make_shared<Store>(Store{box, reduce, current->bulk.join(where), {}});
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;
@@ -275,12 +261,10 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
 void bulk_commit(Site) { current->bulk.commit(); }
 
 void bulk_wait(int pending, bool read, Site where) {
-    if (read)
-        current->bulk.wait(pending, &OperationGroup::read, where, "bulk_wait_read",
-                           "stores still have to read shared memory");
-    else
-        current->bulk.wait(pending, &OperationGroup::written, where, "bulk_wait",
-                           "stores still have to be written");
+    current->bulk.wait(pending, read ? &OperationGroup::read : &OperationGroup::written, where,
+                       read ? "bulk_wait_read" : "bulk_wait",
+                       read ? "stores still have to read shared memory"
+                            : "stores still have to be written");
 }
 
 void tma_thread_exits(Thread &thread) {

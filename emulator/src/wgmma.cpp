@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <set>
 
 namespace emulator {
 
@@ -27,24 +27,22 @@ bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
     return begin < range.begin + range.bytes && range.begin < begin + bytes;
 }
 
-[[noreturn]] void fail_unfenced(const char *why, Site where) {
-    fail(Mistake::HAZARD, where, "called wgmma here", "wgmma without wgmma_fence: %s", why);
-}
-
 // The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
 // and no wgmma of another shape may be writing there. If it adds to accumulators that no earlier
 // wgmma wrote, the thread must have written them.
 void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, bool adds) {
     const AccumulatorState &state = thread.accumulators;
     if (!state.fenced)
-        fail_unfenced("there has been none since the thread began", claimed.site);
+        fail(Mistake::HAZARD, claimed.site, "called wgmma here",
+             "wgmma without wgmma_fence: there has been none since the thread began");
     bool is_known = false;
     for (const AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, claimed.begin, claimed.bytes))
             continue;
         if (range.touched)
-            fail_unfenced("the accumulators were used by other code since the last one",
-                          claimed.site);
+            fail(Mistake::HAZARD, claimed.site, "called wgmma here",
+                 "wgmma without wgmma_fence: the accumulators were used by other code since the "
+                 "last one");
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
         if (!is_same && in_flight(state, range))
             fail(Mistake::HAZARD,
@@ -165,11 +163,12 @@ void check_tiles(Cta &cta, const Wgmma &slot, int lane, Site where) {
     access_shared_chunks(cta, some, {.is_write = false, .where = where, .later = true});
 }
 
+int k_of(const WgmmaForm &form) { return form.e4m3 ? E4M3_K : MMA_K; }
+
 // "wgmma m64n256k16".
 const char *name_of(const WgmmaForm &form) {
-    static std::map<std::string, bool> names;
-    return names.try_emplace(format("wgmma m64n%dk%d", form.n, form.e4m3 ? E4M3_K : MMA_K))
-        .first->first.c_str();
+    static std::set<std::string> names;
+    return names.insert(format("wgmma m64n%dk%d", form.n, k_of(form))).first->c_str();
 }
 
 // Why a wgmma that a thread has called is in flight as far as the thread knows.
@@ -188,8 +187,8 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     if (group.agent == order::NO_AGENT)
         group.agent = order::new_agent();
     ++counts.wgmmas;
-    counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) *
-                            std::uint64_t(slot.form.e4m3 ? E4M3_K : MMA_K);
+    counts.multiply_adds +=
+        std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) * std::uint64_t(k_of(slot.form));
     submit({.kind = OperationKind::MATMUL,
             .site = where,
             .name = name_of(slot.form),

@@ -28,41 +28,33 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
                  void (*change)(void *word, const void *context), const void *context, Site where,
                  bool rounds);
 
-// The same with any function of the copy.
-template <typename T, typename Step>
-void atomic_step(T *address, Touch touch, Order order, Scope scope, const Step &step, Site where) {
-    atomic_step(
-        address, sizeof(T), touch, order, scope,
-        [](void *word, const void *context) {
-            (*static_cast<const Step *>(context))(*static_cast<T *>(word));
-        },
-        &step, where, !std::is_integral_v<T>);
-}
-
-// *address becomes change(*address); returns what was there.
+// *address becomes change(*address), unless it is only to be read; returns what was there.
 template <typename T, typename Change>
-T atomic_change(T *address, const Change &change, Order order, Scope scope, Site where) {
+T atomic_change(T *address, const Change &change, Order order, Scope scope, Site where,
+                Touch touch = Touch::CHANGE) {
     T old;
     const auto step = [&](T &word) {
         __builtin_memcpy(&old, &word, sizeof old);
         word = change(word);
     };
-    atomic_step(address, Touch::CHANGE, order, scope, step, where);
+    const auto call = [](void *word, const void *context) {
+        (*static_cast<const decltype(step) *>(context))(*static_cast<T *>(word));
+    };
+    atomic_step(address, sizeof(T), touch, order, scope, call, &step, where,
+                !std::is_integral_v<T>);
     return old;
 }
 
 // ld and st with an order.
 template <typename T>
 T atomic_load(const T *address, Order order, Scope scope, Site where) {
-    T value;
-    const auto step = [&](const T &word) { __builtin_memcpy(&value, &word, sizeof value); };
-    atomic_step(const_cast<T *>(address), Touch::READ, order, scope, step, where);
-    return value;
+    const auto same = [](const T &was) { return was; };
+    return atomic_change(const_cast<T *>(address), same, order, scope, where, Touch::READ);
 }
 template <typename T>
 void atomic_store(T *address, const T &value, Order order, Scope scope, Site where) {
-    const auto step = [&](T &word) { __builtin_memcpy(&word, &value, sizeof word); };
-    atomic_step(address, Touch::WRITE, order, scope, step, where);
+    const auto stored = [&](const T &) { return value; };
+    atomic_change(address, stored, order, scope, where, Touch::WRITE);
 }
 
 // fence.acq_rel and membar.

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace emulator::ptx {
 
@@ -365,10 +366,7 @@ Reduce reduction(const Operation &) {
 }
 
 // The same by the type of a tensor's elements.
-struct TypedReduction {
-    CUtensorMapDataType type;
-    Reduce reduce;
-};
+using TypedReduction = std::pair<CUtensorMapDataType, Reduce>;
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where);
 template <typename Operation>
 void tensor_reduce(const void *map, const Coordinates &at, std::uint32_t from,

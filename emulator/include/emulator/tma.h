@@ -17,8 +17,8 @@ struct Coordinates {
 };
 
 // Starts the load of the map's box at these coordinates to `tile` (128-byte aligned; 1024 under the
-// 128-byte swizzle for whole tiles) of every CTA in cta_mask (0: the own CTA alone), completing on
-// the barrier at the same offset of each: the whole box's bytes, those outside of the tensor as
+// 128-byte swizzle for whole tiles) of every CTA in cta_mask (0: the barrier's alone), completing
+// on the barrier at the same offset of each: the whole box's bytes, those outside of the tensor as
 // well. The map is copied: the caller's need not outlive the call. MISUSE for a map in global
 // memory, for one that was not encoded, for a tile that is not aligned, and for rows narrower than
 // the swizzle, which are not modelled; ADDRESS for a tile or tensor outside of allocated memory;
@@ -26,13 +26,11 @@ struct Coordinates {
 // that has not waited for the previous launch and is not ordered after one that has.
 void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
               std::uint16_t cta_mask, Site where);
-// Starts a copy of the own CTA's bytes to those at `to` of CTA `rank` of the cluster, completing on
-// the barrier at this place there; all are multiples of 16. (cp.async.bulk.shared::cluster.shared::
-// cta.) The same of a register's bytes. (st.async)
-void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
-               Site where);
-void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, int rank,
-                 Site where);
+// Starts a copy of the own CTA's bytes to those at `to` of the barrier's CTA, completing on the
+// barrier; all are multiples of 16. (cp.async.bulk.shared::cluster.shared::cta.) The same of a
+// register's bytes. (st.async)
+void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, Site where);
+void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, Site where);
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
 // tma_load. `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
