@@ -388,22 +388,19 @@ void split(Page &page, int shift) {
 }
 
 // The largest cells at whose edges an access begins and ends.
-int shift_for(std::size_t first, std::size_t end) {
+int shift_for(std::uintptr_t begin, std::uintptr_t end) {
     for (const int shift : {10, 4, 2, 1})
-        if ((first | end) % (std::size_t(1) << shift) == 0)
+        if ((begin | end) % (std::uintptr_t(1) << shift) == 0)
             return shift;
     return 0;
 }
 
-// Bytes [first, end) of a page.
-void touch_page(Page &page, std::size_t first, std::size_t end, Running &now) {
-    if (const int needed = shift_for(first, end); needed < page.shift)
+// Bytes [begin, end), which are of that page.
+void touch_page(Page &page, std::uintptr_t begin, std::uintptr_t end, Running &now) {
+    if (const int needed = shift_for(begin, end); needed < page.shift)
         split(page, needed);
-    const std::uintptr_t base = now.begin;
-    for (std::size_t i = first >> page.shift; i < end >> page.shift; ++i) {
-        now.begin = base + (i << page.shift);
-        touch(page.cells[i], now);
-    }
+    for (now.begin = begin; now.begin < end; now.begin += std::uintptr_t(1) << page.shift)
+        touch(page.cells[now.begin % Page::BYTES >> page.shift], now);
 }
 
 // From now.begin on.
@@ -413,8 +410,7 @@ void touch_pages(Running &now) {
     for (std::uintptr_t at = now.begin; at < end;) {
         const std::uintptr_t number = at / Page::BYTES;
         const std::uintptr_t stop = std::min(end, (number + 1) * Page::BYTES);
-        now.begin = number * Page::BYTES;
-        touch_page(pages[number], at % Page::BYTES, (stop - 1) % Page::BYTES + 1, now);
+        touch_page(pages[number], at, stop, now);
         at = stop;
     }
 }

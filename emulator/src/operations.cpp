@@ -84,10 +84,9 @@ bool goes_before(const Operation &a, const Operation &b) {
 // Completes one operation of the kind, if one may.
 bool complete_of(OperationKind kind) {
     const std::size_t index = choose_within(pending_of(kind));
-    if (index == NONE)
-        return false;
-    take_and_complete(pending_of(kind), index);
-    return true;
+    if (index != NONE)
+        take_and_complete(pending_of(kind), index);
+    return index != NONE;
 }
 
 // Operations that complete at once, but had to wait for others when they were issued.
