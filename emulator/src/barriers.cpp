@@ -9,19 +9,14 @@ namespace emulator {
 
 namespace {
 
-constexpr int ALL = ALL_THREADS; // NamedBarrier::expected
-
 // The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
 void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
     std::uint32_t waiting[LARGEST_BLOCK / WARP_LANES] = {};
-    const auto add = [&](const Thread &thread) {
-        if (thread.cta == &cta)
-            waiting[thread.warp()] |= 1u << thread.lane();
-    };
-    for (const Thread *thread : queue.threads)
-        add(*thread);
-    if (last != nullptr)
-        add(*last);
+    std::vector<const Thread *> met(queue.threads.begin(), queue.threads.end());
+    met.push_back(last);
+    for (const Thread *thread : met)
+        if (thread != nullptr && thread->cta == &cta)
+            waiting[thread->warp()] |= 1u << thread->lane();
     for (std::size_t i = 0; i < cta.warps.size(); ++i)
         if (waiting[i] != 0 && waiting[i] == ~cta.warps[i].exited)
             accesses_warp_met(cta.warps[i]);
@@ -59,7 +54,7 @@ Progress progress_of(const Cta &cta, int id) {
         sum.needed += warp.exited != WHOLE_WARP ? WARP_LANES : 0;
     }
     const int expected = cta.barriers[id].expected;
-    return {sum.arrived, expected == ALL ? sum.needed : expected};
+    return {sum.arrived, expected == ALL_THREADS ? sum.needed : expected};
 }
 
 // Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
@@ -79,7 +74,7 @@ void complete_if_full(Cta &cta, int id, const Thread *last) {
 }
 
 std::string count_name(int expected) {
-    return expected == ALL ? "all threads" : format("%d threads", expected);
+    return expected == ALL_THREADS ? "all threads" : format("%d threads", expected);
 }
 
 // A call on a named barrier begins. `what`: of an .aligned one; else nullptr.
@@ -88,7 +83,7 @@ void begin_call(const char *what, int id, int threads, Site where) {
     const int most = int(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
         fail(Mistake::MISUSE, where, "called it here", "named barrier %d: the ids are 0 to 15", id);
-    if (threads != ALL && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
+    if (threads != ALL_THREADS && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
         fail(Mistake::MISUSE, where, "called it here",
              "named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
              threads, cta.threads.size());
@@ -104,9 +99,9 @@ void arrive(const char *did, int id, int expected, Site where, bool vote = false
     NamedBarrier &barrier = cta.barriers[id];
     Warp &warp = cta.warps[std::size_t(thread.warp())];
     const int whole = int(cta.warps.size()) * WARP_LANES;
-    if (expected == ALL && barrier.expected == whole) {
+    if (expected == ALL_THREADS && barrier.expected == whole) {
         expected = whole; // the same count
-    } else if (barrier.expected == 0 || (barrier.expected == ALL && expected == whole)) {
+    } else if (barrier.expected == 0 || (barrier.expected == ALL_THREADS && expected == whole)) {
         barrier.expected = expected;
         barrier.site = where;
         barrier.votes[barrier.phase % 2] = 0; // all have left the phase that used it before
@@ -173,7 +168,7 @@ void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
 } // namespace
 
 void named_barrier_sync(int id, int threads, Site where, bool aligned) {
-    const bool is_whole = id == 0 && threads == ALL;
+    const bool is_whole = id == 0 && threads == ALL_THREADS;
     sync(!aligned ? nullptr : is_whole ? "__syncthreads" : "a named barrier", id, threads, where);
 }
 
@@ -187,7 +182,7 @@ int barrier_sync_count(int id, int threads, bool predicate, Site where) {
     return sync("a barrier with a vote", id, threads, where, predicate);
 }
 
-void syncthreads(Site where) { named_barrier_sync(0, ALL, where); }
+void syncthreads(Site where) { named_barrier_sync(0, ALL_THREADS, where); }
 
 void cluster_arrive(Site where, bool relaxed, bool aligned) {
     Thread &thread = *current;

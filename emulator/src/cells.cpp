@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <climits>
 #include <set>
-#include <unordered_map>
 
 namespace emulator {
 
@@ -18,11 +17,11 @@ namespace {
 
 using order::Epoch;
 
-constexpr std::size_t CHUNKS = Page::BYTES / Chunk::BYTES;
+constexpr std::size_t CHUNK = 16;            // bytes that are mostly accessed as one
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
-std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> global_pages; // by address / 1024
-bool matrix_read = false, constant_read = false;                        // runtime.h
+Pages global_pages;
+bool matrix_read = false, constant_read = false; // runtime.h
 
 // ---------------------------------------------------------------------------- places
 
@@ -60,9 +59,12 @@ struct Running {
     Cta *cta;             // of shared memory
     std::uintptr_t begin; // offset or address of the cell
     std::size_t bytes;
-    Epoch *last_write = nullptr; // to be found, without an access
+    // The last read and the last write that were found to be in order: tiles are accessed by the
+    // same ones throughout.
+    Epoch good[2] = {};
 };
-void touch_pages(Running &now);
+
+Pages &pages_of(const Running &now) { return now.cta != nullptr ? now.cta->cells : global_pages; }
 
 Epoch epoch_of(const CellAccess &access) {
     const order::Context &context = order::running();
@@ -197,11 +199,13 @@ bool is_inside(const Running &now) {
 }
 
 // The last write of the 16 bytes there.
-Epoch last_write(Running now) {
+Epoch last_write(const Running &now) {
+    const Page &page = pages_of(now)[now.begin / Page::BYTES];
+    const std::size_t first = now.begin % Page::BYTES, last = first + CHUNK - 1;
     Epoch found;
-    now.bytes = Chunk::BYTES;
-    now.last_write = &found;
-    touch_pages(now);
+    for (std::size_t i = first >> page.shift; i <= last >> page.shift; ++i)
+        if (page.cells[i].write.cluster != 0)
+            found = page.cells[i].write;
     return found;
 }
 
@@ -227,14 +231,14 @@ void fail_unwritten(const Running &now) {
     Running ends[] = {now, now};
     for (Running &end : ends) {
         Epoch beside;
-        end.begin = end.begin / Chunk::BYTES * Chunk::BYTES;
+        end.begin = end.begin / CHUNK * CHUNK;
         while (is_inside(end) && (beside = last_write(end)).cluster == 0)
-            end.begin += &end == ends ? -Chunk::BYTES : Chunk::BYTES;
+            end.begin += &end == ends ? -CHUNK : CHUNK;
         if (beside.cluster != 0)
             notes.push_back(note_of(beside, true));
         notes.back().text.insert(0, beside.cluster != 0 ? "beside them " : "");
     }
-    const std::size_t bytes = ends[1].begin - (ends[0].begin += Chunk::BYTES);
+    const std::size_t bytes = ends[1].begin - (ends[0].begin += CHUNK);
     fail_unless_allowed_as(
         "uninitialised",
         reads + "which were never written" +
@@ -276,11 +280,8 @@ bool are_same_change(const Running &now, const Epoch &other) {
     return now.access.commuting != nullptr && now.access.commuting == places[other.place].commuting;
 }
 
-// The last access that was found to be in order: tiles are accessed by the same ones throughout.
-Epoch good_write, good_read;
-
-void check_after(const Running &now, const Epoch &other, bool other_writes, const Cell &cell) {
-    Epoch &good = other_writes ? good_write : good_read;
+void check_after(Running &now, const Epoch &other, bool other_writes, const Cell &cell) {
+    Epoch &good = now.good[other_writes];
     if (same(good, other) && good.async == other.async)
         return;
     if (!order::is_before(other, space_of(now, other, other_writes))) {
@@ -343,11 +344,7 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
 
-void touch(Cell &cell, const Running &now) {
-    if (now.last_write != nullptr) {
-        *now.last_write = cell.write.cluster != 0 ? cell.write : *now.last_write;
-        return;
-    }
+void touch(Cell &cell, Running &now) {
     const bool joins = are_same_change(now, cell.write);
     for (std::size_t i = 0; i < cell.sum.size() && !joins; ++i)
         check_after(now, cell.sum[i], true, cell);
@@ -381,89 +378,39 @@ void touch(Cell &cell, const Running &now) {
 
 // ---------------------------------------------------------------------------- cells by size
 
-void split(Chunk &chunk, std::uint8_t shift) {
-    const std::size_t count = Chunk::BYTES >> shift, old = Chunk::BYTES >> chunk.shift;
-    auto parts = std::make_unique<Cell[]>(count);
-    for (std::size_t i = 0; i < count; ++i)
-        parts[i] = chunk.parts == nullptr ? chunk.whole : chunk.parts[i * old / count];
-    chunk.parts = std::move(parts);
-    chunk.shift = shift;
+// A page's cells become smaller; each has the accesses of the one that it is a part of.
+void split(Page &page, int shift) {
+    std::vector<Cell> parts(Page::BYTES >> shift);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i] = page.cells[i << shift >> page.shift];
+    page.cells = std::move(parts);
+    page.shift = shift;
 }
 
-// The bytes of a part into which both ends of an access fall.
-std::uint8_t shift_for(std::size_t first, std::size_t end) {
-    const std::size_t both = first | end;
-    return both % 4 == 0 ? 2 : both % 2 == 0 ? 1 : 0;
+// The largest cells at whose edges an access begins and ends.
+int shift_for(std::uintptr_t begin, std::uintptr_t end) {
+    for (const int shift : {10, 4, 2, 1})
+        if ((begin | end) % (std::uintptr_t(1) << shift) == 0)
+            return shift;
+    return 0;
 }
 
-// Bytes [first, end) of a chunk.
-void touch_chunk(Chunk &chunk, std::size_t first, std::size_t end, Running &now) {
-    const std::uintptr_t base = now.begin;
-    if (first == 0 && end == Chunk::BYTES && chunk.parts == nullptr) {
-        touch(chunk.whole, now);
-        return;
-    }
-    if (first != 0 || end != Chunk::BYTES)
-        if (const std::uint8_t needed = shift_for(first, end); needed < chunk.shift)
-            split(chunk, needed);
-    for (std::size_t i = first >> chunk.shift; i < (end + (1u << chunk.shift) - 1) >> chunk.shift;
-         ++i) {
-        now.begin = base + (i << chunk.shift);
-        touch(chunk.parts[i], now);
-    }
-}
-
-// Bytes [first, end) of a page.
-void touch_page(Page &page, std::size_t first, std::size_t end, Running &now) {
-    const std::uintptr_t base = now.begin;
-    if (page.chunks == nullptr && first == 0 && end == Page::BYTES) {
-        touch(page.whole, now);
-        return;
-    }
-    if (page.chunks == nullptr) {
-        page.chunks = std::make_unique<Chunk[]>(CHUNKS);
-        for (std::size_t i = 0; i < CHUNKS; ++i)
-            page.chunks[i].whole = page.whole;
-    }
-    for (std::size_t at = first; at < end;) {
-        const std::size_t chunk = at / Chunk::BYTES * Chunk::BYTES;
-        const std::size_t stop = std::min(end, chunk + Chunk::BYTES);
-        now.begin = base + chunk;
-        touch_chunk(page.chunks[chunk / Chunk::BYTES], at - chunk, stop - chunk, now);
-        at = stop;
-    }
-}
-
-Page &shared_page(SharedCells &cells, std::uintptr_t number) {
-    if (cells.size() <= number)
-        cells.resize(number + 1);
-    if (cells[number] == nullptr)
-        cells[number] = std::make_unique<Page>();
-    return *cells[number];
-}
-
-Page &global_page(std::uintptr_t number) {
-    static std::uintptr_t last_number = 0;
-    static Page *last = nullptr;
-    if (last == nullptr || number != last_number) {
-        std::unique_ptr<Page> &found = global_pages[number];
-        if (found == nullptr)
-            found = std::make_unique<Page>();
-        last = found.get();
-        last_number = number;
-    }
-    return *last;
+// Bytes [begin, end), which are of that page.
+void touch_page(Page &page, std::uintptr_t begin, std::uintptr_t end, Running &now) {
+    if (const int needed = shift_for(begin, end); needed < page.shift)
+        split(page, needed);
+    for (now.begin = begin; now.begin < end; now.begin += std::uintptr_t(1) << page.shift)
+        touch(page.cells[now.begin % Page::BYTES >> page.shift], now);
 }
 
 // From now.begin on.
 void touch_pages(Running &now) {
+    Pages &pages = pages_of(now);
     const std::uintptr_t end = now.begin + now.bytes;
     for (std::uintptr_t at = now.begin; at < end;) {
         const std::uintptr_t number = at / Page::BYTES;
         const std::uintptr_t stop = std::min(end, (number + 1) * Page::BYTES);
-        now.begin = number * Page::BYTES;
-        touch_page(now.cta != nullptr ? shared_page(now.cta->cells, number) : global_page(number),
-                   at % Page::BYTES, (stop - 1) % Page::BYTES + 1, now);
+        touch_page(pages[number], at, stop, now);
         at = stop;
     }
 }
@@ -477,14 +424,12 @@ ConstantRead::~ConstantRead() { constant_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};
-    good_write = good_read = Epoch{};
     touch_pages(now);
 }
 
 void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
                           const CellAccess &access) {
-    Running now{epoch_of(access), Space::SHARED, access, &cta, 0, Chunk::BYTES};
-    good_write = good_read = Epoch{};
+    Running now{epoch_of(access), Space::SHARED, access, &cta, 0, CHUNK};
     for (const std::uint32_t offset : offsets) {
         now.begin = offset;
         touch_pages(now);
@@ -494,7 +439,6 @@ void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
 void access_global(const void *address, std::size_t bytes, const CellAccess &access) {
     const auto begin = std::uintptr_t(address);
     Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
-    good_write = good_read = Epoch{};
     touch_pages(now);
 }
 

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace emulator {
@@ -22,23 +22,16 @@ struct Cell {
     std::vector<order::Epoch> sum;  // changes in any order, of which `write` is the last
 };
 
-// 16 bytes, which are mostly accessed as one: 1, 4, 8 or 16 cells.
-struct Chunk {
-    static constexpr std::size_t BYTES = 16;
-    Cell whole;
-    std::unique_ptr<Cell[]> parts;
-    std::uint8_t shift = 4; // of the bytes of a part
-};
-
-// 1024 bytes: one cell until a part of them is accessed.
+// 1024 bytes: one cell until a part of them is accessed; then cells of 16, 4, 2 or 1 bytes.
 struct Page {
     static constexpr std::size_t BYTES = 1024;
-    Cell whole;
-    std::unique_ptr<Chunk[]> chunks;
+    std::vector<Cell> cells = std::vector<Cell>(1);
+    int shift = 10; // of the bytes of a cell
 };
 
-// Those of a CTA's shared memory, by offset.
-using SharedCells = std::vector<std::unique_ptr<Page>>;
+// Those of a CTA's shared memory, by offset / 1024, or of global memory, by address / 1024.
+using Pages = std::unordered_map<std::uintptr_t, Page>;
+using SharedCells = Pages;
 
 struct Cta;
 

@@ -15,13 +15,9 @@ constexpr std::size_t FEW_AGENTS = 4;
 // second, of kilobytes each.
 std::shared_ptr<std::vector<Times>> make_times(const std::vector<Times> &from) {
     static std::vector<std::vector<Times> *> &unused = *new std::vector<std::vector<Times> *>;
-    std::vector<Times> *made;
-    if (unused.empty()) {
-        made = new std::vector<Times>;
-    } else {
-        made = unused.back();
+    std::vector<Times> *const made = unused.empty() ? new std::vector<Times> : unused.back();
+    if (!unused.empty())
         unused.pop_back();
-    }
     *made = from;
     return {made, [](std::vector<Times> *old) { unused.push_back(old); }};
 }
@@ -40,34 +36,13 @@ bool has(const Base &base, const Stamp &stamp) {
     return joined(known, stamp.times) == known;
 }
 
-std::shared_ptr<std::vector<Times>> copy_with(const Base &base, const std::vector<Stamp> &stamps) {
-    const auto made = make_times(base != nullptr ? *base : std::vector<Times>());
-    for (const auto &[agent, times] : stamps) {
-        if (agent >= made->size())
-            made->resize(agent + 1);
-        (*made)[agent] = joined((*made)[agent], times);
-    }
-    return made;
-}
-
 Base compute_join(const Base &a, const Base &b) {
-    const std::vector<Times> &longer = a->size() >= b->size() ? *a : *b;
-    const std::vector<Times> &shorter = a->size() >= b->size() ? *b : *a;
-    // One loop over all numbers, which compilers vectorise.
-    const std::int32_t *x = longer.data()->done, *y = shorter.data()->done;
-    const std::size_t count = shorter.size() * sizeof(Times) / sizeof *x;
-    std::int32_t x_is_less = 0, y_is_less = longer.size() > shorter.size();
-    for (std::size_t i = 0; i < count; ++i) {
-        x_is_less |= x[i] < y[i];
-        y_is_less |= y[i] < x[i];
-    }
-    if (!x_is_less || !y_is_less)
-        return x_is_less == (a->size() >= b->size()) ? b : a;
-    const auto made = make_times(longer);
-    std::int32_t *to = made->data()->done;
-    for (std::size_t i = 0; i < count; ++i)
-        to[i] = std::max(x[i], y[i]);
-    return made;
+    const bool a_is_longer = a->size() >= b->size();
+    const auto made = make_times(a_is_longer ? *a : *b);
+    const std::vector<Times> &shorter = a_is_longer ? *b : *a;
+    for (std::size_t i = 0; i < shorter.size(); ++i)
+        (*made)[i] = joined((*made)[i], shorter[i]);
+    return *made == *a ? a : *made == *b ? b : Base(made);
 }
 
 // Threads that know the same learn the same: the same two bases are joined again and again.
@@ -115,8 +90,15 @@ Base joined(const Base &a, const Base &b) {
     return known.result;
 }
 
-Base with_stamps(const Base &base, const std::vector<Stamp> &stamps) {
-    return copy_with(base, stamps);
+std::shared_ptr<std::vector<Times>> with_stamps(const Base &base,
+                                                const std::vector<Stamp> &stamps) {
+    const auto made = make_times(base != nullptr ? *base : std::vector<Times>());
+    for (const auto &[agent, times] : stamps) {
+        if (agent >= made->size())
+            made->resize(agent + 1);
+        (*made)[agent] = joined((*made)[agent], times);
+    }
+    return made;
 }
 
 void fence(Clock &clock, Space space) {
@@ -185,7 +167,7 @@ void Gathered::add(const Clock &clock, const Stamp &self) {
 void Gathered::add_of_shared(const Clock &clock, const Stamp &self) {
     std::vector<Stamp> stamps = clock.stamps;
     stamps.push_back(self);
-    const auto made = copy_with(clock.base, stamps);
+    const auto made = with_stamps(clock.base, stamps);
     for (Times &times : *made)
         times.done[int(Space::GLOBAL)] = times.fenced[int(Space::GLOBAL)] = 0;
     bases_.push_back(made);

@@ -51,8 +51,8 @@ struct Clock {
 
 // The larger of each pair of times; one of the two itself if nothing in it is smaller.
 Base joined(const Base &a, const Base &b);
-// A base with stamps besides.
-Base with_stamps(const Base &base, const std::vector<Stamp> &stamps);
+// A new base: another one with stamps besides.
+std::shared_ptr<std::vector<Times>> with_stamps(const Base &base, const std::vector<Stamp> &stamps);
 
 // All that a clock holds of a space is fenced, as after a proxy fence.
 void fence(Clock &clock, Space space);

@@ -77,10 +77,6 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
 void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where) {
     Thread &self = *current;
     mbarrier_copy_to_arrive(barrier, counted, where);
-    // What has landed already does not arrive any more.
-    for (OperationGroup &group : self.copies.committed)
-        mbarrier_hand_over(barrier, group.written.done);
-    mbarrier_hand_over(barrier, self.copies.open.written.done);
     const int missing = int(self.copies_started - self.copies_landed);
     if (missing == 0)
         mbarrier_copy_arrives(barrier, true, where);

@@ -19,6 +19,13 @@ struct CopiesAhead {
     const Thread *issuer; // of the first
 };
 
+// What a thread has done on a barrier: the last phase that it has waited for (-1: the one before
+// the first), and the last even one and the last odd one that it has arrived in.
+struct Past {
+    static constexpr std::int64_t NONE = -2;
+    std::int64_t waited = NONE, arrived[2] = {NONE, NONE};
+};
+
 // For the proof: what has to be ordered before something else, and a wgmma that will do, too.
 struct Earlier {
     order::Epoch epoch;
@@ -30,7 +37,7 @@ struct Earlier {
 struct Barrier {
     MbarrierRef place;
     Site init_site;
-    BarrierName name;
+    std::string name; // "full[2]"; empty if it has none
     const Thread *initialiser;
     int expected;               // arrivals of a phase
     int pending;                // of them, those missing in this one
@@ -45,8 +52,7 @@ struct Barrier {
     std::vector<Earlier> waits{}, expects{}; // for the last phase; not arrived after
     bool in_ring = false;
     std::vector<CopiesAhead> ahead{};
-    std::vector<const Thread *> arrived{}, arrived_before{};   // in this phase, and in the last one
-    std::unordered_map<const Thread *, std::int64_t> waited{}; // the last phase; -1: none passed
+    std::unordered_map<const Thread *, Past> threads{};
     // The time and the phase of the last copy that landed, by its agent.
     std::unordered_map<std::uint32_t, std::pair<std::int32_t, std::uint64_t>> landed{};
 
@@ -97,18 +103,18 @@ void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(bar
 
 // ---------------------------------------------------------------------------- reports
 
-// The name that a line gives its barriers; read from the source file once. An element of an array
-// has a number in the order in which the line initialises them.
-BarrierName new_name(Mbarriers &table, Site where) {
+// The name that a line gives its next barrier; read from the source file once. An element of an
+// array has a number in the order in which the line initialises them.
+std::string new_name(Mbarriers &table, Site where) {
     static std::map<std::pair<const char *, unsigned>, BarrierName> known;
     const std::pair line{where.file_name(), where.line()};
     const auto [found, is_new] = known.try_emplace(line);
     if (is_new)
         found->second = barrier_name_in(source_text(line.first, int(line.second)));
-    BarrierName name = found->second;
-    if (name.index < 0)
-        name.index = table.made_at[line]++;
-    return name;
+    const auto &[name, indexed, index] = found->second;
+    if (name.empty() || !indexed)
+        return name;
+    return format("%s[%d]", name.c_str(), index >= 0 ? index : table.made_at[line]++);
 }
 
 // "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing".
@@ -180,13 +186,11 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
 void check_fenced(const Barrier &barrier, Site where, const char *did) {
     if (barrier.init.async || !order::is_unfenced(barrier.init, Space::SHARED))
         return;
-    const char *why = translated_program
-                          ? " is initialised but not yet fenced for the async proxy "
-                            "(fence.mbarrier_init or fence.proxy.async)"
-                          : " is initialised but not yet fenced (fence.mbarrier_init, which the "
-                            "emulator always requires)";
-    fail_unless_allowed("barrier-fence", Mistake::LIFETIME, notes_of(barrier, where, did), "%s%s",
-                        mbarrier_name(barrier.place).c_str(), why);
+    fail_unless_allowed(
+        "barrier-fence", Mistake::LIFETIME, notes_of(barrier, where, did),
+        "%s is initialised but not yet fenced %s", mbarrier_name(barrier.place).c_str(),
+        translated_program ? "for the async proxy (fence.mbarrier_init or fence.proxy.async)"
+                           : "(fence.mbarrier_init, which the emulator always requires)");
 }
 
 // The barrier, if the current thread may use it; others may go first.
@@ -218,19 +222,21 @@ Barrier &barrier_of_copy(MbarrierRef place, Site where) {
 
 // ---------------------------------------------------------------------------- counting
 
-// What counts for a phase comes after the phase before: in another order it would count for that.
-bool is_in_order(Barrier &barrier) {
-    return barrier.phase == 0 || order::is_after(barrier.carrier(barrier.phase - 1));
+// Whether the running agent comes after all of the phase before; else `missing` is what is not.
+bool is_in_order(Barrier &barrier, std::uint64_t phase, order::Epoch *missing = nullptr) {
+    return phase == 0 || order::is_after(barrier.carrier(phase - 1), missing);
 }
 
+// What counts for a phase comes after the phase before: in another order it would count for that.
 void check_order(Barrier &barrier, Site where) {
-    if (!is_in_order(barrier))
+    if (!is_in_order(barrier, barrier.phase))
         proof::fails(proof::PHASES, "what counts for a phase may come in the one before", where);
 }
 
-// The current thread has waited for the phase before. A wgmma happens after all threads of its
-// warpgroup have called it, so that their next one, whose time is its number + 1, speaks for all.
-void waited(Barrier &barrier, Site where) {
+// The current thread has waited for a phase. A wgmma happens after all threads of its warpgroup
+// have called it, so that their next one, whose time is its number + 1, speaks for all.
+void waited(Barrier &barrier, std::int64_t phase, Site where) {
+    barrier.threads[current].waited = phase;
     Earlier wait{order::epoch_now(), where, order::epoch_now()};
     std::vector<Warpgroup> &groups = current->cta->warpgroups;
     if (const auto group = std::size_t(current->warpgroup()); group < groups.size()) {
@@ -241,8 +247,9 @@ void waited(Barrier &barrier, Site where) {
     barrier.waits.push_back(wait);
 }
 
-// A phase ends, whose carrier this is.
-void check_proof(Barrier &barrier, order::Carrier &carrier) {
+// A phase ends.
+void check_proof(Barrier &barrier) {
+    order::Carrier &carrier = barrier.carrier(barrier.phase);
     for (const Earlier &wait : barrier.waits)
         if (!order::covers(carrier, wait.epoch) && !order::covers(carrier, wait.wgmma))
             proof::fails(proof::WAITS, "the next phase may end before this wait", wait.where);
@@ -254,11 +261,10 @@ void check_proof(Barrier &barrier, order::Carrier &carrier) {
 
 void complete_phase_if_done(Barrier &barrier) {
     if (barrier.pending == 0 && barrier.bytes == 0) {
-        check_proof(barrier, barrier.carrier(barrier.phase));
+        check_proof(barrier);
         ++barrier.phase;
         barrier.pending = barrier.expected;
         barrier.announced = 0;
-        barrier.arrived_before = std::exchange(barrier.arrived, {});
         barrier.carrier(barrier.phase).clear();
         barrier.waiting.wake_all();
     }
@@ -316,22 +322,15 @@ void consume(Barrier &barrier, std::uint64_t phase) {
     ++counts.ring_ahead_samples;
 }
 
-// The last phase that a thread has waited for; -1: the one before the first.
-constexpr std::int64_t NO_WAIT = -2;
-std::int64_t last_wait(const Barrier &barrier, const Thread &thread) {
-    const auto found = barrier.waited.find(&thread);
-    return found != barrier.waited.end() ? found->second : NO_WAIT;
-}
-
 // Waits for `phase` of the barrier; false if a poll found that it has not completed. try_wait
 // suspends the thread until then, at most for a time: until nothing else can happen, and sometimes,
 // under a random policy, not at all. test_wait lets other threads go first; a thread that has
 // tested long enough in vain is treated as one that tries.
 bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
-    if (phase > 0 && !order::is_after(barrier.carrier(phase - 1)))
+    if (!is_in_order(barrier, phase))
         proof::fails(proof::WAITS, "the phase before may be the one that it sees", where);
     const auto done = [&] { return barrier.phase > phase; };
-    const auto describe = [&, is_first = phase > 0 && last_wait(barrier, *current) < 0] {
+    const auto describe = [&, is_first = phase > 0 && barrier.threads[current].waited < 0] {
         return state_of(barrier) +
                (is_first ? ", and no earlier phase was waited for: is the parity right?" : "");
     };
@@ -353,14 +352,13 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
                        "saw it: it may wait for ever",
                        Number(barrier.phase - phase)),
                 where, "waited");
-    waited(barrier, where);
+    waited(barrier, std::int64_t(phase), where);
     // Approximate: a wait of .cta scope acquires from peers, too.
     if (order == Order::RELAXED)
         order::acquire_relaxed(barrier.carrier(phase), Scope::SYS);
     else
         order::acquire(barrier.carrier(phase));
     record(barrier, phase, "waits", where);
-    barrier.waited[current] = std::int64_t(phase);
     if (!barrier.ahead.empty())
         consume(barrier, phase);
     return true;
@@ -402,13 +400,9 @@ BarrierName barrier_name_in(const std::string &line) {
 
 std::string mbarrier_name(MbarrierRef place) {
     const Barrier *barrier = find_barrier(place);
-    std::string name;
-    if (barrier == nullptr || barrier->name.name.empty())
+    std::string name = barrier != nullptr ? barrier->name : "";
+    if (name.empty())
         name = format("the mbarrier at shared address 0x%x", SHARED_BASE + place.offset);
-    else if (barrier->name.indexed)
-        name = format("%s[%d]", barrier->name.name.c_str(), barrier->name.index);
-    else
-        name = barrier->name.name;
     if (place.cta->cluster->ctas.size() > 1)
         name += format(" of CTA %d", place.cta->rank);
     return name;
@@ -416,14 +410,14 @@ std::string mbarrier_name(MbarrierRef place) {
 
 std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
     for (const std::unique_ptr<Cta> &cta : thread.cta->cluster->ctas)
-        for (const auto &[offset, barrier] : barriers_of(*cta).by_offset) {
+        for (auto &[offset, barrier] : barriers_of(*cta).by_offset) {
             const auto landed = barrier.landed.find(copy.agent);
             if (landed == barrier.landed.end() || landed->second.first != copy.time)
                 continue;
             const auto phase = std::int64_t(landed->second.second);
-            const std::int64_t last = last_wait(barrier, thread);
+            const std::int64_t last = barrier.threads[&thread].waited;
             const std::string name = mbarrier_name(barrier.place), who = name_of(thread);
-            if (last == NO_WAIT)
+            if (last == Past::NONE)
                 return who + " has not waited on " + name + ", nor comes after a thread that has";
             if (barrier.bytes < 0 || last >= phase)
                 return (translated_program ? "the wait is relaxed, or " : "") +
@@ -489,24 +483,27 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 format(" gets more arrivals than the barrier's count, %d", barrier.expected), where,
                 "arrived");
     const std::uint64_t phase = barrier.phase;
+    Past &self = barrier.threads[current];
     std::erase_if(barrier.expects,
                   [](auto &tx) { return order::is_before(tx.epoch, Space::SHARED); });
     record(barrier, phase, "arrives", where, bytes);
-    if (order::Epoch other; phase > 0 && !order::is_after(barrier.carrier(phase - 1), &other)) {
+    if (order::Epoch other; !is_in_order(barrier, phase, &other)) {
+        const auto has_waited = [](auto &one) { return one.second.waited != Past::NONE; };
         story::begin({order::epoch_now(), "", where}, {other});
         fail_unless_allowed(
             "early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
             "%s: a thread arrives that is not ordered after the phase before: in another order it "
             "counts for that phase. %s",
             mbarrier_name(barrier.place).c_str(),
-            std::ranges::find(barrier.arrived_before, current) != barrier.arrived_before.end()
+            self.arrived[(phase - 1) % 2] == std::int64_t(phase - 1)
                 ? "It has to wait first, for the barrier or for those that have waited on it (as a "
                   "ring's producer does on `empty`)"
-            : barrier.waited.empty() ? "No thread has waited on this barrier"
-                                     : format("That phase was complete without it: the barrier's "
-                                              "count, %d, may be too small",
-                                              barrier.expected)
-                                           .c_str());
+            : std::ranges::none_of(barrier.threads, has_waited)
+                ? "No thread has waited on this barrier"
+                : format("That phase was complete without it: the barrier's "
+                         "count, %d, may be too small",
+                         barrier.expected)
+                      .c_str());
     }
     if (order == Order::RELAXED)
         proof::fails(proof::PHASES, "what comes after a relaxed arrival is not known", where);
@@ -518,7 +515,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
         order::release(barrier.carrier(phase), Scope::SYS,
                        place.cta != current->cta && scope == Scope::CTA);
     ++counts.mbarrier_arrivals;
-    barrier.arrived.push_back(current);
+    self.arrived[phase % 2] = std::int64_t(phase);
     barrier.pending -= count;
     complete_phase_if_done(barrier);
     schedule_point();
@@ -557,8 +554,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
     if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         record(barrier, 0, "need not wait", where);
-        barrier.waited[current] = -1;
-        waited(barrier, where);
+        waited(barrier, -1, where);
         return true;
     }
     return wait_for(barrier, barrier.phase - completed, how, order, where);
@@ -606,12 +602,12 @@ void mbarrier_copy_to_arrive(MbarrierRef place, bool counted, Site where) {
     if (!counted) // as for bytes, an arrival has to follow
         barrier.expects.push_back({order::epoch_now(), where});
     check_order(barrier, where);
+    // What has landed already does not arrive any more.
+    order::Carrier &carrier = barrier.carrier(barrier.phase);
+    for (const OperationGroup &group : current->copies.committed)
+        order::pass_on(carrier, group.written.done);
+    order::pass_on(carrier, current->copies.open.written.done);
     store_barrier(barrier);
-}
-
-void mbarrier_hand_over(MbarrierRef place, order::Carrier &from) {
-    Barrier &barrier = *find_barrier(place);
-    order::pass_on(barrier.carrier(barrier.phase), from);
 }
 
 void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {

@@ -60,15 +60,12 @@ std::size_t choose_within(const Queue &queue) {
     const std::size_t size = queue.size();
     const Pick pick = policy().operation;
     const std::size_t first = pick == Pick::ANY && size > 1 ? random_below(unsigned(size)) : 0;
-    // Clusters may be smaller than the policy expects.
-    const bool favours = policy().favoured_cta >= 0 &&
-                         std::size_t(policy().favoured_cta) < current_cluster->ctas.size();
     std::size_t found = NONE;
     for (std::size_t i = 0; i < size; ++i) {
         const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
         if (!is_ready(queue[index]))
             continue;
-        if (!favours || is_favoured(queue[index]))
+        if (policy().favoured_cta < 0 || is_favoured(queue[index]))
             return index;
         found = found == NONE ? index : found;
     }
@@ -87,10 +84,9 @@ bool goes_before(const Operation &a, const Operation &b) {
 // Completes one operation of the kind, if one may.
 bool complete_of(OperationKind kind) {
     const std::size_t index = choose_within(pending_of(kind));
-    if (index == NONE)
-        return false;
-    take_and_complete(pending_of(kind), index);
-    return true;
+    if (index != NONE)
+        take_and_complete(pending_of(kind), index);
+    return index != NONE;
 }
 
 // Operations that complete at once, but had to wait for others when they were issued.

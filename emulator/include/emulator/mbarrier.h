@@ -10,9 +10,6 @@
 namespace emulator {
 
 struct Cta;
-namespace order {
-struct Carrier;
-}
 
 // A barrier: the CTA it lies in and its offset in that CTA's shared memory.
 struct MbarrierRef {
@@ -64,12 +61,11 @@ bool mbarrier_wait_token(MbarrierRef barrier, std::uint64_t token, Site where,
 void mbarrier_copy_issued(MbarrierRef barrier, Site where);
 void mbarrier_copy_landed(MbarrierRef barrier, int bytes, Site where);
 
-// A thread's copy will arrive on the barrier: one arrival more in this phase, if it is not counted
-// yet. Called by the copy: it releases to the threads that wait, and arrives if it is the last one
-// of several. And what was released elsewhere is released to the barrier's phase, too.
+// The current thread's copies will arrive on the barrier: one arrival more in this phase, if it is
+// not counted yet; those that have landed release to it. Called by a copy: it releases to the
+// threads that wait, and arrives if it is the last one of several.
 void mbarrier_copy_to_arrive(MbarrierRef barrier, bool counted, Site where);
 void mbarrier_copy_arrives(MbarrierRef barrier, bool last, Site where);
-void mbarrier_hand_over(MbarrierRef barrier, order::Carrier &from);
 
 // A CTA exits: bytes that landed and that no thread announced are LIFETIME, since no thread can
 // have waited for them.
