@@ -57,10 +57,10 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63740,
-    "emulator": 13630,
+    ".": 63407,
+    "emulator": 13297,
     "emulator/tests": 2964,
-    "common/harness common/step.h": 6337,
+    "common/harness common/step.h": 6336,
     "bench notes/tools": 6371,
     "Makefile make": 811,
     "plots": 3519,

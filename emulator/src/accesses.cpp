@@ -3,11 +3,9 @@
 // They find bank conflicts, count global bytes, record who accessed what, and check addresses.
 // (-fno-tree-sra keeps a 16-byte access one access: without it the compiler reads the members of a
 // uint4 one by one.)
-#include "bank_conflicts.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "operations.h"
-#include "strictness.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>

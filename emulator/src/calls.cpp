@@ -1,11 +1,8 @@
 // What a kernel calls of the runtime, and what a translated program does.
 #include "emulator/atomics.h"
 #include "emulator/runtime.h"
-#include "fiber.h"
 #include "global_memory.h"
 #include "machine.h"
-#include "policy.h"
-#include "strictness.h"
 
 #include <algorithm>
 #include <cstdio>

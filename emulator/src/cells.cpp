@@ -4,7 +4,6 @@
 #include "machine.h"
 #include "mbarrier_name.h"
 #include "operations.h"
-#include "strictness.h"
 #include "emulator/runtime.h"
 
 #include <algorithm>

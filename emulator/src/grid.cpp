@@ -3,7 +3,6 @@
 #include "emulator/barriers.h"
 #include "emulator/mbarrier.h"
 #include "operations.h"
-#include "strictness.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"

@@ -20,6 +20,7 @@
 #include "emulator/report.h"
 #include "shared_memory.h"
 #include "story.h"
+#include "strictness.h"
 
 #include <vector_types.h>
 

@@ -6,7 +6,6 @@
 // and of `span` bytes of each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix Descriptor
 // Format; Strides; Canonical Layouts.)
 #include "machine.h"
-#include "strictness.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include "machine.h"
 #include "mbarrier_name.h"
-#include "strictness.h"
 
 #include <algorithm>
 #include <cctype>

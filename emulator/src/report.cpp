@@ -3,7 +3,6 @@
 #include "global_memory.h"
 #include "machine.h"
 #include "operations.h"
-#include "strictness.h"
 
 #include <algorithm>
 #include <climits>

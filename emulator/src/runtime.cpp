@@ -3,7 +3,6 @@
 #include "emulator/runtime.h"
 #include "global_memory.h"
 #include "machine.h"
-#include "strictness.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>

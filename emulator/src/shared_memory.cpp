@@ -2,7 +2,6 @@
 
 #include "global_memory.h"
 #include "machine.h"
-#include "strictness.h"
 
 #include <algorithm>
 #include <cerrno>

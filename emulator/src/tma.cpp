@@ -5,7 +5,6 @@
 
 #include "global_memory.h"
 #include "machine.h"
-#include "strictness.h"
 #include "tensor_box.h"
 
 #include <algorithm>
