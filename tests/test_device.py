@@ -62,17 +62,3 @@ def test_gives_what_was_recorded(recorded, machine, order, tmp_path):
 @pytest.mark.parametrize("name, value, status", [("POLICY", "none", 2), ("CAPABILITY", "8.9", 77)])
 def test_what_cannot_run_has_a_status(program, name, value, status):
     assert run(f"test_{program}-emulated", **{f"EMULATOR_{name}": value}).returncode == status
-
-
-@pytest.mark.needs("tests/device/test_placement-emulated")
-def test_places_of_sms():
-    ended = run("test_placement-emulated")
-    assert ended.returncode == 0, ended.stdout
-
-
-@pytest.mark.needs("tests/device/test_placement-gpu")
-@pytest.mark.nvcc
-@pytest.mark.gpu
-def test_places_of_sms_on_a_gpu():
-    ended = run("test_placement-gpu")
-    assert ended.returncode == 0, ended.stdout

@@ -44,7 +44,7 @@ TABLE = [
     ("s05", "loads from a peer's shared memory", r"ld\.shared::cluster\.v4\.f32"),
     ("v08 s05", "cluster barrier that orders memory", r"barrier\.cluster\.arrive\.release"),
     ("s05", "cluster barrier that doesn't", r"barrier\.cluster\.arrive\.relaxed"),
-    ("v01 -v10 f s05", "results or sums stored by threads", r"st\.global\."),
+    ("v01 -v10 v19 f s05", "results or sums stored by threads", r"st\.global\."),
     ("s03", "a lane elected", r"elect\.sync"),
     ("v10 t01", "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
     ("v10 t01", "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),

@@ -57,7 +57,7 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63407,
+    ".": 63392,
     "emulator": 13297,
     "emulator/tests": 2964,
     "common/harness common/step.h": 6336,
@@ -66,10 +66,10 @@ LINES = {
     "plots": 3519,
     "book": 2788,
     "library examples": 894,
-    "conftest.py tests": 10170,
+    "conftest.py tests": 10155,
     "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
-    "tests/device": 1731,
+    "tests/device": 1730,
     "tests/tools": 742,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")

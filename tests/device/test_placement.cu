@@ -1,12 +1,12 @@
 // Where SMs are: what the latencies say, and that measuring again says the same.
+#include "../../emulator/tests/test.h"
 #include "device/placement.cuh"
 
-#include <cstdio>
 #include <random>
 
 // Four GPCs of 16 SMs in turn, two beside each half: the others' lines take 1400 cycles longer, the
 // first GPC is nearer to all, some lines are farther from all, and there is noise.
-static int halves_from_latencies() {
+static void halves_from_latencies() {
     constexpr int SMS = 64;
     std::mt19937 random(1);
     std::normal_distribution<double> noise(0, 300);
@@ -20,21 +20,20 @@ static int halves_from_latencies() {
     }
     const std::vector<bool> other = other_half(took, gpc);
     for (int sm = 0; sm < SMS; ++sm)
-        if (other[sm] != (sm % 4 >= 2))
-            return printf("SM %d of GPC %d is in the wrong half\n", sm, gpc[sm]);
-    return 0;
+        EXPECT(other[sm] == (sm % 4 >= 2), "SM %d of GPC %d is in the wrong half", sm, gpc[sm]);
 }
 
-static int measured_twice() {
+static void measured_twice() {
     std::vector<int> place, again;
-    if (place_sms(&place) || place_sms(&again))
-        return printf("could not measure\n");
-    std::vector<int> sorted = place;
-    std::sort(sorted.begin(), sorted.end());
-    for (size_t i = 0; i < sorted.size(); ++i)
-        if (sorted[i] != int(i))
-            return printf("no SM has place %zu\n", i);
-    return place == again ? 0 : printf("another measurement says something else\n");
+    EXPECT(place_sms(&place) == 0 && place_sms(&again) == 0, "could not measure");
+    EXPECT(place == again, "another measurement says something else");
+    std::sort(place.begin(), place.end());
+    for (size_t i = 0; i < place.size(); ++i)
+        EXPECT(place[i] == int(i), "no SM has place %zu", i);
 }
 
-int main() { return halves_from_latencies() || measured_twice(); }
+int main() {
+    run_case("places: halves of the L2 from latencies with noise", halves_from_latencies);
+    run_case("places: measuring again says the same", measured_twice);
+    return test_result();
+}
