@@ -6,8 +6,8 @@
 // A CTA knows its SM only once it runs: it then claims its number.
 //
 // And the second consumer begins its tile a little after the first, so that one multiplies while
-// the other stores. Expected: at 4 x 4 tiles 3.2 GB instead of 4.6 leave the L2, and 0.1 GB less
-// the DRAM; another +1 %.
+// the other stores. Expected of the places: 1 GB less leaves the L2, 0.2 GB less the DRAM, +0.7 %.
+// Of the turn: 800 of a tile's 215,000 cycles, 0.4 %.
 #include "step.h"
 #include "device/common_start.cuh"
 #include "device/launch.cuh"

@@ -57,7 +57,7 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63392,
+    ".": 63393,
     "emulator": 13297,
     "emulator/tests": 2964,
     "common/harness common/step.h": 6336,
@@ -66,7 +66,7 @@ LINES = {
     "plots": 3519,
     "book": 2788,
     "library examples": 894,
-    "conftest.py tests": 10155,
+    "conftest.py tests": 10156,
     "tests/unit": 1958,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1730,

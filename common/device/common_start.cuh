@@ -15,7 +15,7 @@ DEVICE void note_cycles(uint64_t *where, int ahead = 0) {
                  : "memory");
 }
 
-// What was written. (PTX ISA: ld.)
+// What note_cycles() left there. (PTX ISA: ld.)
 DEVICE uint64_t noted_cycles(const uint64_t *where) {
     uint64_t noted;
     asm volatile("ld.relaxed.cta.shared::cta.u64 %0, [%1];"
@@ -25,7 +25,7 @@ DEVICE uint64_t noted_cycles(const uint64_t *where) {
     return noted;
 }
 
-// Returns `count` cycles after those that were written.
+// Returns `count` cycles after those.
 DEVICE void wait_after(const uint64_t *where, int count) {
     const uint64_t end = noted_cycles(where) + count;
     while (cycles() < end) {

@@ -85,9 +85,6 @@ static void hilbert() {
     }
 }
 
-static int waves(int tiles, int workers) { return (tiles + workers - 1) / workers; }
-
-// Then no worker gets two tiles more than another.
 // Each tile once, in the wave that it has in groups of rows; 16 workers in a row have a block.
 static void strips() {
     for (Grid grid : grids())
@@ -114,6 +111,9 @@ static void strips() {
     }
 }
 
+static int waves(int tiles, int workers) { return (tiles + workers - 1) / workers; }
+
+// Then no worker gets two tiles more than another.
 static void balanced() {
     for (int tiles = 1; tiles <= 5000; ++tiles)
         for (int most = 1; most <= 140; ++most) {

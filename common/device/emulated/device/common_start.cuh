@@ -4,7 +4,7 @@
 
 #include "device/base.cuh"
 
-// st.relaxed of %clock64.
+// red.max of %clock64.
 DEVICE void note_cycles(uint64_t *, int = 0) {}
 
 // Nothing to wait for.
