@@ -172,16 +172,16 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
     Barrier *barrier = find_barrier(place);
     if (barrier == nullptr)
         fail(Mistake::LIFETIME, {note_of(where, current != nullptr ? "used it" : "used")},
-             "%s is used and was never initialised", mbarrier_name(place).c_str());
+             "%s is used uninitialised: no mbarrier.init, or no CTA or cluster barrier after it",
+             mbarrier_name(place).c_str());
     if (word_of(place) != packed(*barrier))
         fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,
                 "used it");
     return *barrier;
 }
 
-// The initialising thread's mbarrier_init_fence() has to come first. In programs that were not
-// written for the emulator fence.proxy.async will do for copies, and threads need neither: what
-// orders them is enough.
+// The initialising thread's mbarrier_init_fence() has to come first. In others' programs
+// fence.proxy.async will do for copies, and threads need neither: what orders them is enough.
 void check_fenced(const Barrier &barrier, Site where, const char *did) {
     if (barrier.init.async || !order::is_unfenced(barrier.init, Space::SHARED))
         return;
