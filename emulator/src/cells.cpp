@@ -240,10 +240,11 @@ void fail_unwritten(const Running &now) {
     const std::size_t bytes = ends[1].begin - (ends[0].begin += CHUNK);
     fail_unless_allowed_as(
         "uninitialised",
-        reads + "which were never written" +
+        reads + "which nobody has written so far" +
             (ends[0].begin < ends[1].begin
                  ? format(", like all %zu bytes from %s on", bytes, name_of_memory(ends[0]).c_str())
-                 : ""),
+                 : "") +
+            ": the write is missing, or a barrier after it",
         notes);
 }
 
@@ -256,9 +257,8 @@ bool are_strong(const Running &now, const Epoch &other) {
     return one && both && order::in_scope(other, now.access.scope);
 }
 
-// One instruction by which lanes of a warp write one place: one of the writes wins. (CUDA C++
-// Programming Guide: SIMT Architecture.) Approximate: the same line in another iteration counts,
-// too.
+// Lanes of a warp write one place by one instruction: one write wins. (CUDA C++ Programming Guide:
+// SIMT Architecture.) Approximate: the same line in another iteration counts, too.
 bool is_same_store(const Running &now, const Epoch &other) {
     return now.access.is_write && !now.mine.async && now.mine.place == other.place &&
            now.mine.cluster == other.cluster &&
