@@ -240,11 +240,11 @@ void fail_unwritten(const Running &now) {
     const std::size_t bytes = ends[1].begin - (ends[0].begin += CHUNK);
     fail_unless_allowed_as(
         "uninitialised",
-        reads + "which nobody has written so far" +
+        reads + "which were not written yet" +
             (ends[0].begin < ends[1].begin
                  ? format(", like all %zu bytes from %s on", bytes, name_of_memory(ends[0]).c_str())
                  : "") +
-            ": the write is missing, or a barrier after it",
+            ": a barrier after the write is missing, or the write",
         notes);
 }
 

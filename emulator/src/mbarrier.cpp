@@ -172,7 +172,7 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
     Barrier *barrier = find_barrier(place);
     if (barrier == nullptr)
         fail(Mistake::LIFETIME, {note_of(where, current != nullptr ? "used it" : "used")},
-             "%s is used uninitialised: no mbarrier.init, or no CTA or cluster barrier after it",
+             "%s is not initialised yet: no barrier (of the cluster, if any) after mbarrier.init",
              mbarrier_name(place).c_str());
     if (word_of(place) != packed(*barrier))
         fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,

@@ -6,7 +6,7 @@
 // expect written_back fixed 64, fenced_by_reader 64: silent
 // expect source_waited 64, source_read 64: silent
 // expect source_of_one 64: hazard, says may still read what (is|was) there|was issued before, and not waited for
-// expect load_uninitialised: lifetime, says uninitialised: no mbarrier.init
+// expect load_uninitialised: lifetime, says is not initialised yet
 // expect loaded_twice: hazard|lifetime, says TMA load was issued before, and not waited for
 // expect stored_twice: hazard, says TMA store.* nothing orders|nothing orders the two
 // expect not_committed: misuse, says never committed

@@ -3,7 +3,7 @@
 // Asynchronous Data Copies).
 // expect add_one, by_ptx, row: silent
 // expect no_init_fence: lifetime, says full is .*\[barrier-fence\](?s:.*)// INIT_FENCE
-// expect no_wait: hazard, says nobody has written so far(?s:.*)// WAIT STORE_FENCE
+// expect no_wait: hazard, says were not written yet(?s:.*)// WAIT STORE_FENCE
 // expect no_store_fence: hazard, says TMA store .*\[proxy-fence\](?s:.*)// WAIT STORE_FENCE
 // expect no_read_wait: lifetime, says CTA 0 exits while a TMA store .*\[early-exit\]
 // expect no_arrival: deadlock, says full, phase 0 .*1 of 257 arrivals missing(?s:.*)// ARRIVAL

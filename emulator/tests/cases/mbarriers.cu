@@ -3,7 +3,7 @@
 // expect arrival_too_few: deadlock, says 32 threads(?s:.*)1 of 33 arrivals missing
 // expect tested_for_ever: deadlock, says 32 threads(?s:.*)1 of 1 arrivals missing
 // expect arrival_too_many: misuse, says more arrivals than the barrier's count, 2
-// expect never_initialised: lifetime, says uninitialised: no mbarrier.init(?s:.*)mbarrier.arrive
+// expect never_initialised: lifetime, says is not initialised yet(?s:.*)mbarrier.arrive
 // expect too_many_bytes: misuse, says counts 1048576 bytes
 // expect relaxed_arrival 64: race, says nothing orders the two
 // expect old_token: misuse, says a token of phase 0, and is in phase 2
