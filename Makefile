@@ -68,6 +68,11 @@ energy: | need-python need-nvcc need-gpu
 	$(call build,$(ENERGY))
 	@$(PYTHON) -m bench.energy.measure $(BUILT) $(ARGS)
 
+#? make doctor          say why this machine is slower than the records, or what it lacks
+doctor: | need-python
+	$(if $(EMULATED),,$(call build,$(BUILD)/steps/v16))
+	@$(PYTHON) -m bench.doctor $(if $(EMULATED),,$(BUILD)/steps/v16)
+
 #? make record          record everything that the pages quote (ARGS=--list shows what)
 record: | need-python $$(RECORD_NEEDS)
 	$(if $(LISTED),,$(call build,$(EMULATED_PROGRAMS) $(if $(COUNTED),,$(PROGRAMS) $(VARIANTS) $(ENERGY))))
