@@ -287,15 +287,19 @@ def ratio_columns(runs, *own):
 
 
 def results_table(library, *, steps=rungs.STEPS):
-    """The v track at 8192 cubed: rates, and ratios on each GPU."""
-    runs = library.headline()
-    names = runs[CUBE, HOME].names
-    columns = [("TFLOPS", [runs[CUBE, HOME]], "tflops", "±")]
-    columns += [(head, [runs[CUBE, gpu]], how, "±") for head, gpu, how in ratio_columns(runs)]
-    columns = programs(["step", "idea"], runs, names, columns, steps)
-    mark_path(columns, names, rungs.find(steps))
-    words = "Bold: the learner's path; a side branch gains nothing at 8192³."
-    return [*markdown(columns), "", caption(runs, words)]
+    """The v track at 8192 cubed on the home GPU: rates and ratios."""
+    runs = {at: run for at, run in library.headline().items() if at == (CUBE, HOME)}
+    (run,) = runs.values()
+    figures = (
+        *(("TFLOPS", "tflops", ".0"), ("of cuBLAS", "ratio", ".3")),
+        ("of cuBLASLt's best", "ratio_to_cublaslt", ".3"),
+    )
+    columns = [(head, [run], *figure) for head, *figure in figures]
+    columns = programs(["step", "idea"], runs, run.names, columns, steps)
+    columns[2] = [text.removesuffix(" TFLOPS") for text in columns[2]]
+    mark_path(columns, run.names, rungs.find(steps))
+    words = f"Bursts at {title(CUBE)}, medians. Bold: the learner's path."
+    return [*markdown(columns), "", f"{words} {origins(runs)}"]
 
 
 def mark_path(columns, names, known):
@@ -624,6 +628,17 @@ def sweep_words(found, name, seed):
     )
 
 
+def short_words(found):
+    """What the ratios of the short table are."""
+    runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
+    drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
+    return (
+        "Untimed: the kernel that the model takes, over cuBLASLt's first heuristic. Timed: what a quick "
+        "tuner picks, over the fastest of cuBLASLt's heuristics. Geometric means over "
+        f"{drawn} random shapes a row, bursts. {origins(runs, str)}"
+    )
+
+
 def sweep(library, name, *more):
     """A rung over the families of shapes, a row for each; with `each` also squares, the worst of each
     family, and early launches. A number is the seed of a record that isn't today's."""
@@ -646,10 +661,10 @@ def sweep(library, name, *more):
         columns = [["shapes", *places]]
         for gpu, short in gpus.items():
             of_gpu = [found.get((place, gpu), []) for place in places]
-            heads = [head for head in COMPARED if head != "early / usual"]
-            for head, *cells in sweep_columns(of_gpu, name, heads):
+            for head, *cells in sweep_columns(of_gpu, name, ("untimed / first", "timed / best")):
                 columns.append([f"{short}: {head}", *cells])
-    return [*markdown(columns, 2 if each else 1), "", sweep_words(found, name, seed)]
+    words = sweep_words(found, name, seed) if each else short_words(found)
+    return [*markdown(columns, 2 if each else 1), "", words]
 
 
 FORMS = ("", "in parts", "in parts apart")
