@@ -103,7 +103,7 @@ def test_figures(place):
 def test_rules():
     """Each row of the table of the emulator's rules says how it is checked, and what it names is
     there; each case of the emulator is named."""
-    tests, page = ROOT / "emulator" / "tests", (NOTES / "emulator-rules.md").read_text()
+    tests, page = ROOT / "emulator" / "tests", (ROOT / "emulator" / "RULES.md").read_text()
     texts = {path.stem: path.read_text() for path in tests.glob("cases/*.cu")}
     expected = re.findall(r"^// expect ([^:]+):", "\n".join(texts.values()), re.MULTILINE)
     known = {*texts, *re.findall(r"\w+", " ".join(expected))}
