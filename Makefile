@@ -50,7 +50,7 @@ new: | need-python
 #?                      N=all writes every rung
 standalone: | need-python
 	$(call build,$(RUNG:%=$(BUILD)/standalone/%.cu))
-	@for file in $(RUNG:%=$(BUILD)/standalone/%.cu); do sed -n "s|^//     nvcc|$$file: nvcc|p" $$file; done
+	@for file in $(RUNG:%=$(BUILD)/standalone/%.cu); do sed -n "s|^//     nvcc|$$file: nvcc|p;2q" $$file; done
 
 #? make list            list the rungs, and the idea of each
 list:

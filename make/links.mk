@@ -3,7 +3,7 @@ $(HARNESS) $(EMULATED_HARNESS):
 	$(Q)rm -f $@; ar rcs $@ $^
 $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $(filter %.o,$^) $(HARNESS) $(LDLIBS))
-KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(STANDALONE_EMULATED) \
+KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) \
     $(ENERGY_TEST) $(DEVICE_EMULATED) $(LIBRARY_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
@@ -24,6 +24,6 @@ $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :
 
 # What is left of a rung that was renamed names the old file.
 $(STEPS)/%.cu: ;
--include $(wildcard $(foreach d,library steps ptx energy kernels standalone standalone/emulated emulated \
+-include $(wildcard $(foreach d,library steps ptx energy kernels standalone emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))

@@ -79,11 +79,11 @@ $(TRACED_PROGRAMS): $(TRACE_MEASURE)
 $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): %: %.o
 
 STANDALONE := $(RUNGS:%=$(BUILD)/standalone/%.cu)
-$(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write.py \
-    $(wildcard standalone/*.cu) common/step.h LICENSE
+$(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write.py standalone/main.cu \
+    $(wildcard common/step.h common/device/*.* common/formats/*)
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) -m standalone.write $< $@ $@.d
+	$(Q)$(PYTHON) -m standalone.write $< $@
 
 # Compiled by the command that the file itself names, with all warnings.
 $(STANDALONE:%.cu=%): %: %.cu $(BUILD)/flags
-	$(call nvcc,$<,cd $(@D) && $(NVCC) $(NVCC_WARN) $(PTXAS) $$(sed -n 's|^//     nvcc ||p' $(<F)))
+	$(call nvcc,$<,cd $(@D) && $(NVCC) $(NVCC_WARN) $(PTXAS) $$(sed -n 's|^//     nvcc \(.*\) \&\&.*|\1|p' $(<F)))

@@ -7,7 +7,6 @@ DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 ENERGY_TEST := $(BUILD)/tests/energy/parts
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
-STANDALONE_EMULATED := $(foreach r,$(RUNGS),$(BUILD)/standalone/emulated/$r $(BUILD)/standalone/emulated/$r-wrong)
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
@@ -38,7 +37,7 @@ $(LIBRARY_EMULATED): $(LIBRARY_EMULATED).o $(BUILD)/library/linear-emulated.o $$
 
 # What planted/plant.py writes: hundreds of copies of rungs, whose reports need only line numbers.
 PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
-$(PLANTED:%=$(BUILD)/emulated/%.o) $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -g1 -O1
+$(PLANTED:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += -g1 -O1
 $(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/planted/programs/%.cu
 PLANTED_EXERCISES := $(filter planted/exercise-%,$(PLANTED))
 $(PLANTED_EXERCISES:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
@@ -53,15 +52,6 @@ POLICY := $(BUILD)/tests/device/policy_from_environment.o
 $(DEVICE_EMULATED): $(POLICY)
 $(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
 
-# The standalone programs, with the emulator's headers instead of the device headers in them.
-$(RUNGS:%=$(BUILD)/standalone/emulated/%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/%
-	@mkdir -p $(@D)
-	$(Q)awk '/^\/\/ ---- / { device = sub("// ---- common/device/", ""); \
-	    if (device) print "#include \"device/" $$1 "\"" } !device' $< >$@
-$(BUILD)/standalone/emulated/%-wrong.cu: $(BUILD)/standalone/emulated/%.cu tests/standalone_wrong.sed
-	$(Q)sed -f tests/standalone_wrong.sed $< >$@
-$(STANDALONE_EMULATED:%=%.o): %.o: %.cu
-$(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -DGEMM_LADDER_STEP_H -include tests/standalone_shims/events.h
 $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
 	$(host)
-$(STANDALONE_EMULATED) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
+$(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o

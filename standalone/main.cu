@@ -1,156 +1,119 @@
-#include <stdlib.h>
-#include <string.h>
+// Operands are -1, 0 and 1, so that every sum is exact: D must be a plain kernel's bit for bit.
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <vector>
 
-constexpr int LAUNCHES = 10; // that are timed
+enum Type { BF16, FP16, E4M3, FP32, WORD };
+constexpr size_t BYTES[] = {2, 2, 1, 4, 4};
+constexpr Type IN[] = {WORD, BF16, FP16, FP16, WORD, WORD, E4M3}; // by the computation's number
+constexpr Type OUT[] = {WORD, BF16, FP16, FP32, WORD, WORD, BF16};
+constexpr int CTA_SIZE = 256, LAUNCHES = 10;
 
-// A size as the command line gives it. Ends the program if it is none that the rung takes.
-static int parse_size(char name, const char *text, int multiple) {
-    const int largest = name == 'k' && RUNG.largest_k > 0 ? RUNG.largest_k : LARGEST_DIMENSION;
-    char *end = nullptr;
-    const long size = strtol(text, &end, 10);
-    if (*end == '\0' && size >= 1 && size <= largest && size % multiple == 0)
-        return int(size);
-    fprintf(stderr, "%s takes no %c of '%s': it has to be a multiple of %d, at most %d\n",
-            RUNG.name, name, text, multiple, largest);
-    exit(UNSUPPORTED);
-}
-
-// The shape from the command line. The usual one is not square, no size is a power of two, and
-// tiles divide it only where the rung asks for that.
-static void read_shape(problem &p, int argc, char **argv) {
-    int *const sizes[] = {&p.m, &p.n, &p.k};
-    const int multiples[] = {RUNG.multiple_m, RUNG.multiple_n, RUNG.multiple_k};
-    if (argc != 1 && argc != 1 + DIMENSIONS) {
-        fprintf(stderr, "usage: %s [%s]\n", argv[0], DIMENSIONS == 3 ? "M N K" : "M N");
-        exit(UNSUPPORTED);
+static void must(cudaError_t status, const char *doing) {
+    if (status != cudaSuccess) {
+        fprintf(stderr, "%s: %s\n", doing, cudaGetErrorString(status));
+        const bool no_gpu = status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver;
+        exit(no_gpu ? 77 : status == cudaErrorMemoryAllocation ? 2 : 1);
     }
-    for (int i = 0; i < DIMENSIONS; ++i)
-        *sizes[i] = argc > 1 ? parse_size("mnk"[i], argv[1 + i], multiples[i])
-                             : ceil_div(USUAL_SHAPE[i], multiples[i]) * multiples[i];
 }
 
-// Ends the program because there is no GPU that the rung runs on.
-static void cannot_run(const char *why) {
-    char memory[64] = "";
-    if (RUNG.min_shared_memory > 0)
-        snprintf(memory, sizeof memory, ", with %d KB of shared memory for a CTA",
-                 ceil_div(RUNG.min_shared_memory, 1024));
-    fprintf(stderr,
-            "%s cannot run here: it needs an NVIDIA GPU of compute capability %d.%d%s%s, but %s; "
-            "run it on a machine that has one\n",
-            RUNG.name, RUNG.min_compute_capability / 10, RUNG.min_compute_capability % 10,
-            RUNG.max_compute_capability > RUNG.min_compute_capability ? " or later" : "", memory,
-            why);
-    exit(CANNOT_RUN);
+static __device__ int value_of(size_t i, unsigned seed) {
+    const unsigned bits = ((unsigned(i) + 1) * seed ^ unsigned(i >> 7)) * 0x9e3779b9;
+    return seed == 0 ? 1 : int((bits >> 8) % 3) - 1;
 }
 
-// Returns the properties of the first GPU, if the rung runs on it.
-static cudaDeviceProp find_gpu() {
-    char why[512];
-    int count = 0;
-    int shared_memory = 0;
-    cudaDeviceProp gpu = {};
-    const cudaError_t status = cudaGetDeviceCount(&count);
-    if (status != cudaSuccess || count == 0) {
-        snprintf(why, sizeof why, "none was found (%s)", cudaGetErrorString(status));
-        cannot_run(why);
-    }
-    check(cudaGetDeviceProperties(&gpu, 0), "asking for the properties of GPU", 0);
-    if (max_dynamic_smem(&shared_memory))
-        exit(FAILED);
-    const int capability = 10 * gpu.major + gpu.minor;
-    if (capability < RUNG.min_compute_capability || capability > RUNG.max_compute_capability ||
-        shared_memory < RUNG.min_shared_memory) {
-        snprintf(why, sizeof why, "%s is of %d.%d, with %d KB", gpu.name, gpu.major, gpu.minor,
-                 shared_memory / 1024);
-        cannot_run(why);
-    }
-    return gpu;
+// 0x38 is 1 in e4m3 (PTX ISA, Alternate Floating-Point Data Formats). Words all differ.
+static __device__ void put(void *matrix, Type type, size_t i, int value) {
+    if (type == E4M3)
+        static_cast<unsigned char *>(matrix)[i] = value == 0 ? 0 : value < 0 ? 0xb8 : 0x38;
+    else if (type == BF16 || type == FP16)
+        static_cast<unsigned short *>(matrix)[i] =
+            type == BF16 ? __bfloat16_as_ushort(float(value)) : __half_as_ushort(float(value));
+    else
+        static_cast<unsigned *>(matrix)[i] =
+            type == FP32 ? __float_as_uint(float(value)) : unsigned(i) * 0x9e3779b9; // odd
 }
 
-// Sets all bits of D: where no kernel writes, it stays wrong.
-static void clear(const problem &p) {
-    const size_t bytes = size_t(p.m) * p.n * sizeof(Result);
-    check(cudaMemset(p.d, 0xff, bytes), "clearing D, bytes", bytes);
+static __global__ void fill(void *matrix, Type type, size_t count, unsigned seed) {
+    const size_t i = size_t(blockIdx.x) * CTA_SIZE + threadIdx.x;
+    if (i < count)
+        put(matrix, type, i, value_of(i, seed));
 }
 
-// A copy of D on the host, once the launches before are done.
-static std::vector<Result> download(const void *d, size_t count) {
-    const size_t bytes = count * sizeof(Result);
-    std::vector<Result> host(count);
-    check(cudaMemcpy(host.data(), d, bytes, cudaMemcpyDeviceToHost),
-          "running the kernel and copying D to the host, bytes", bytes);
-    return host;
+// D, as plainly as it can be said: each thread computes one element.
+static __global__ void reference(problem p, computation computes, Type type) {
+    const size_t i = size_t(blockIdx.x) * CTA_SIZE + threadIdx.x, m = i / p.n, n = i % p.n;
+    if (i >= size_t(p.m) * p.n)
+        return;
+    int sum = computes == ADDMM_FP16 ? int(p.beta) * value_of(i, 5) : 0;
+    for (int k = 0; k < p.k; ++k)
+        sum += int(p.alpha) * value_of(m * p.k + k, 1) * value_of(n * p.k + k, 3);
+    if (type != WORD)
+        put(p.d, type, i, sum);
+    else
+        static_cast<unsigned *>(p.d)[computes == TRANSPOSE_FP32 ? n * p.m + m : i] =
+            static_cast<const unsigned *>(p.a)[i] + (computes == ADD_ONE_INT32);
 }
 
-// What D has to be.
-static std::vector<Result> expected_result(const problem &p) {
-    const size_t count = size_t(p.m) * p.n;
-    Result *d = allocate<Result>(count);
-    for_each(count, reference, p, d, count);
-    return download(d, count);
+static void *matrix_of(Type type, int rows, int columns, unsigned seed) {
+    const size_t count = size_t(rows) * columns;
+    void *matrix = nullptr;
+    must(cudaMalloc(&matrix, count * BYTES[type]), "allocating device memory");
+    fill<<<unsigned(count / CTA_SIZE + 1), CTA_SIZE>>>(matrix, type, count, seed);
+    return matrix;
 }
 
-// Ends the program if D is not that, bit for bit, naming the first element that differs.
-static void compare(const problem &p, const std::vector<Result> &expected) {
-    const std::vector<Result> d = download(p.d, expected.size());
-    for (size_t i = 0; i < d.size(); ++i)
-        if (memcmp(&d[i], &expected[i], sizeof(Result)) != 0) {
-            fprintf(stderr, "%s is wrong: D[%zu][%zu] is %.10g, not %.10g\n", RUNG.name,
-                    i / columns_of_d(p), i % columns_of_d(p), value_of(d[i]),
-                    value_of(expected[i]));
-            exit(FAILED);
+int step_main(const step *rung, int argc, char **argv) {
+    const computation computes = rung->computes;
+    const bool moves = IN[computes] == WORD;
+    const int multiples[] = {rung->multiple_m, rung->multiple_n, moves ? 1 : rung->multiple_k};
+    int sizes[] = {4096, 2048, moves ? 0 : 1024};
+    for (int i = 0; i < 3; ++i) {
+        sizes[i] = i + 1 < argc ? atoi(argv[i + 1]) : sizes[i] / multiples[i] * multiples[i];
+        if (sizes[i] < (i < 2 || !moves) || sizes[i] > 1 << 17 || sizes[i] % multiples[i] != 0) {
+            fprintf(stderr, "usage: %s [M N K], each a multiple of %d\n", argv[0], multiples[i]);
+            return 2;
         }
-}
-
-static void launch_once(const problem &p, void *state) {
-    if (RUNG.launch(&p, state))
-        exit(FAILED);
-}
-
-// Seconds per launch: the mean of LAUNCHES, one right behind the other.
-static double measure(const problem &p, void *state) {
-    cudaEvent_t begin, end;
-    float milliseconds = 0;
-    check(cudaEventCreate(&begin), "making event", 0);
-    check(cudaEventCreate(&end), "making event", 1);
-    check(cudaEventRecord(begin, p.stream), "recording event", 0);
-    for (int i = 0; i < LAUNCHES; ++i)
-        launch_once(p, state);
-    check(cudaEventRecord(end, p.stream), "recording event", 1);
-    check(cudaEventSynchronize(end), "waiting for the timed launches, of which there are",
-          LAUNCHES);
-    check(cudaEventElapsedTime(&milliseconds, begin, end), "reading the time of launches",
-          LAUNCHES);
-    return milliseconds * 1e-3 / LAUNCHES;
-}
-
-int main(int argc, char **argv) {
+    }
     problem p = {};
-    read_shape(p, argc, argv);
-    const cudaDeviceProp gpu = find_gpu();
-    make_operands(p);
-    const std::vector<Result> expected = expected_result(p);
-    p.d = allocate<Result>(expected.size());
+    p.m = sizes[0], p.n = sizes[1], p.k = sizes[2];
+    p.alpha = computes == ADDMM_FP16 ? 2 : 1, p.beta = 3;
+    p.a = matrix_of(IN[computes], p.m, moves ? p.n : p.k, 1);
+    p.b = matrix_of(IN[computes], p.n, p.k, 3);
+    p.c = matrix_of(FP32, p.m, p.n, 5);
+    p.scale_a = static_cast<float *>(matrix_of(FP32, p.m, p.k / SCALE_BLOCK + 4, 0));
+    p.scale_b = static_cast<float *>(matrix_of(FP32, p.n, p.k / SCALE_BLOCK + 4, 0));
+    p.d = matrix_of(OUT[computes], p.m, p.n, 5);
+    const size_t count = size_t(p.m) * p.n;
+    std::vector<char> expected(count * BYTES[OUT[computes]]), d = expected;
+    reference<<<unsigned(count / CTA_SIZE + 1), CTA_SIZE>>>(p, computes, OUT[computes]);
+    must(cudaMemcpy(&expected[0], p.d, d.size(), cudaMemcpyDeviceToHost),
+         "computing the reference");
 
     void *state = nullptr;
-    if (RUNG.prepare(&p, &state))
-        return FAILED;
-    clear(p);
-    launch_once(p, state); // a warm-up as well
-    compare(p, expected);
-    clear(p);
-    const double seconds = measure(p, state);
-    compare(p, expected); // what was timed is right, too
+    cudaEvent_t begin, end;
+    float ms = 0;
+    must(cudaEventCreate(&begin), "making an event"),
+        must(cudaEventCreate(&end), "making an event");
+    int status = rung->prepare(&p, &state);
+    for (int launches = 1; launches <= LAUNCHES && status == 0; launches += LAUNCHES - 1) {
+        must(cudaMemset(p.d, 0xff, d.size()), "clearing D");
+        must(cudaEventRecord(begin), "recording an event");
+        for (int i = 0; i < launches && status == 0; ++i)
+            status = rung->launch(&p, state);
+        must(cudaEventRecord(end), "recording an event");
+        must(cudaMemcpy(&d[0], p.d, d.size(), cudaMemcpyDeviceToHost), "running the kernel");
+        must(cudaEventElapsedTime(&ms, begin, end), "reading the time");
+        if (status == 0 && d != expected)
+            status = fprintf(stderr, "%s is wrong\n", rung->name) > 0;
+    }
     if (state != nullptr)
-        RUNG.release(state);
-
-    printf("%s: %s\n%d x %d", RUNG.name, RUNG.idea, p.m, p.n);
-    if (DIMENSIONS == 3)
-        printf(" x %d", p.k);
-    printf(" on %s: verified, %.4f ms, ", gpu.name, seconds * 1e3);
-    print_speed(p, seconds);
-    printf(" (mean of %d launches)\n", LAUNCHES);
-    return VERIFIED;
+        rung->release(state);
+    const double rate = (moves ? 8e-6 * count : 2e-9 * count * p.k) / ms * LAUNCHES;
+    if (status == 0)
+        printf("%s: %d x %d x %d verified, %.4f ms, %.1f %s\n", rung->name, p.m, p.n, p.k,
+               ms / LAUNCHES, rate, moves ? "GB/s" : "TFLOPS");
+    return status != 0;
 }
