@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # make diff: a rung's opening comment, whole, and what its code changes from the rung below.
 #     diff.sh SOURCE [OPTION...]     options for git diff, or for diff where there is no git
-# Word by word in colour on a terminal; elsewhere, and with NO_COLOR, line by line, since marks around
-# words are hard to read.
+# In colour on a terminal, with the changed words marked; plain elsewhere and with NO_COLOR.
 set -uo pipefail
+mark=$PWD/${0%/*}/mark_words.py
 trap 'exit 0' PIPE # of head, which has read enough
 source=$1 folder=${1%/*} file=${1##*/}
 rung=${file%%[_.]*}
@@ -29,11 +29,12 @@ sed '/^#include/,$!d' "$source" >"$code/$file"
 cd "$code" || exit
 if ! command -v git >/dev/null; then
     diff -u "$@" "$below_file" "$file"
-elif [[ -t 1 && -z ${NO_COLOR:-} ]]; then
-    git --no-pager diff --no-index --no-ext-diff --no-prefix --word-diff=color \
-        --word-diff-regex='[A-Za-z0-9_.]+|[^[:space:]]' "$@" "$below_file" "$file"
 else
     git --no-pager diff --no-index --no-ext-diff --no-prefix --no-color "$@" "$below_file" "$file"
+fi | if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+    "${PYTHON:-python3}" "$mark" || cat
+else
+    cat
 fi
-status=$? # 1: they differ; 141: head has read enough
+status=${PIPESTATUS[0]} # 1: they differ; 141: head has read enough
 [[ $status -le 1 || $status -eq 141 ]]

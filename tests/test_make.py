@@ -53,6 +53,7 @@ mkdir -p $tmp/e/emulated && echo $tmp/e/emulated/v07.o: steps/v07_old.cu >$tmp/e
 bare -n step 7                      => ^g\+\+ (?!.*(nvcc|nonexistent)).*steps/v07
 bare standalone 7                   => ^$tmp/bare/standalone/v07.cu: nvcc .* v07.cu && 
 terminal make diff 2; terminal make/build.sh $tmp/two '' x => \x1b(\[3[12]m|\[K2/2 b $)
+terminal make diff 7                => -    \x1b\[7mBarrier\x1b\[27m full
 terminal make diff 2 NO_COLOR=1     => ^\+#include "device/tma.cuh"
 make $on_a_rung                     !> which rung
 make compare; make compare OLD=a; make rivals; make emulate !> which (two files|clones|program)
