@@ -8,7 +8,7 @@
 Each run is a program of its own, with its own progress, and writes bench/results/<gpu>/<its
 name>.jsonl anew, a row as soon as a process has ended; with --card the name is <its name>.<card>,
 for another card of a kind. The most important runs come first. Rivals are left out unless `make
-rivals` has built them. At the end what is below a bar of notes/tools/bars.py is printed. Afterwards
+rivals` has built them. Afterwards
 `make notes plots` brings the results to the pages.
 
 Exit status: 0 all recorded or left out, 1 one failed, 2 bad usage, 77 this machine cannot run them,
@@ -28,7 +28,7 @@ from bench import results, rungs, shapes
 from bench.results import ROOT
 from bench.run import CANNOT_RUN_HERE, STOP_SECONDS, UsageError, index, parser, run_as, stop
 
-# Of the families of shapes, in records, pages and bars. Seeds that differ from it modulo 4 share none
+# Of the families of shapes, in records and pages. Seeds that differ from it modulo 4 share none
 # of its shapes. The model's fit has four of them (tests/test_fit.py names them).
 SEED = 30
 # Where s rungs show what they add: s01 at squares, s02 at the short k, s03 at 512 cubed, s04 at few
@@ -209,7 +209,6 @@ def record(runs, device=0, card=False):
             return CANNOT_RUN_HERE
     for name, status in statuses.items():
         print(f"{name:17} {f'exit status {status}' if status else 'recorded'}", flush=True)
-    execute([sys.executable, "-m", "notes.tools.bars"])
     return int(any(statuses.values()))
 
 

@@ -13,19 +13,19 @@ from bench import record, resources, rungs
 from bench.ladder import ladder_main
 from bench.run import UsageError
 from bench.sweep import sweep_main
-from notes.tools import bars
+from notes.tools import tables
 
 
 @pytest.mark.parametrize(("burst", "status"), [(1, 1), (0, 0), (77, 77)])
 def test_endings(monkeypatch, burst, status):
     """One that fails, or lacks what it runs, does not keep the next from running; where one cannot run, no
-    other is tried. At the end the bars are looked at."""
+    other is tried."""
     ran, statuses = [], {"burst": burst, "rivals": 1}
     monkeypatch.setitem(record.LACKING, "rivals", True)
     execute = lambda words: ran.append(words[-1]) or statuses.get(words[-1])
     monkeypatch.setattr(record, "execute", execute)
     bench(record.record_main, "--only", "burst,rivals,a", status=status)
-    assert ran == (["burst"] if burst == 77 else ["burst", "a", "notes.tools.bars"])
+    assert ran == (["burst"] if burst == 77 else ["burst", "a"])
 
 
 def test_interrupted(tmp_path, monkeypatch):
@@ -51,8 +51,7 @@ def test_names():
 
 
 def test_programs(tmp_path):
-    """All programs that are named can be built: rungs, variants that have a patch, and rivals. The bars are of
-    the families that are swept."""
+    """All programs that are named can be built: rungs, variants that have a patch, and rivals."""
     for name in {*rungs.find(), *record.PATCHES, *record.BUILT}:
         for kind in ("steps", "emulated"):
             fake(tmp_path / ("variants" if "-" in name else "") / kind / name)
@@ -66,7 +65,7 @@ def test_programs(tmp_path):
         if module == "bench.sweep":
             holds(planned, f"pass 1, s09: {tmp_path}/steps/")
             families = {word for word in options[-1].split(",") if ":" in word}
-            assert families == {*bars.FAMILIES}
+            assert families == {f"{family}:{record.SEED}" for family in tables.FAMILIES}
 
 
 LOG = """ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized

@@ -10,7 +10,7 @@ from tools.fake_rungs import CACHED
 
 from bench import fields, results
 from bench import trace as traces
-from notes.tools import bars, fill, tables
+from notes.tools import fill
 
 RECORDS = sorted(results.RESULTS.glob("*/**/*.jsonl"))
 MOST_BYTES, MOST_TRACE_BYTES = 1_932_000, 200_000
@@ -81,13 +81,3 @@ def test_traces():
         assert path.stat().st_size < MOST_TRACE_BYTES
         assert not record["context"]["commit"].endswith("+dirty")
         assert path.stem == traces.name_of(record)
-
-
-@CACHED
-def test_bars():
-    """A bar that is not reached is printed, and one that is not recorded."""
-    table = "".join(
-        f"v16 step/cublaslt burst h200 {one}\n" for one in ("8192 1 1", "8192 9 1", "7 1 1")
-    )
-    missed, unknown = bars.missed(tables.Library(), table)
-    assert "geometric mean 1.0163, at least 9.0" in missed and "not recorded" in unknown

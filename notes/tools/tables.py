@@ -7,17 +7,16 @@ runs of a table are {(shape, GPU): run}, at each shape the home GPU first.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 from textwrap import dedent
 
 from bench import resources, results, rungs, shapes
 from bench.energy import budget
 from bench.record import RUNS, SEED
-from bench.results import CONTENDERS, HOME, NAME, is_rival, short_name, slug
-from bench.sweep import BY_EARLY, FIRST, REGRET, TIMED, TUNED_REGRET, compared, lost
+from bench.results import CONTENDERS, HOME, NAME, short_name, slug
+from bench.sweep import FIRST, REGRET, TIMED, TUNED_REGRET, compared
 from notes.tools.figures import (
     DASH,
     called,
@@ -38,7 +37,6 @@ SHAPES = {
 }
 CUBLASLT = CONTENDERS["cublaslt"].title
 NOTHING = "No run is recorded yet."
-TILES = results.ROOT / "common" / "device" / "tile_table.cuh"
 
 # --- which runs -----------------------------------------------------------------------------
 
@@ -49,9 +47,8 @@ class Library:
     def __init__(self, folder=results.RESULTS):
         self.folder, self.used = Path(folder), {}
         runs = results.load_all(ORDER, self.folder)
-        # They answer cuda_l2() alone, so that no other table shows their s08 or a06.
-        self.apart = [run for run in runs if run.path.name.startswith("cuda-l2")]
-        self.runs = [run for run in runs if run not in self.apart]
+        # Their s08 and a06 are in no table.
+        self.runs = [run for run in runs if not run.path.name.startswith("cuda-l2")]
         self.gpus = list(dict.fromkeys(slug(run.gpu) for run in self.runs if run.gpu))
 
     def choose(
@@ -388,113 +385,10 @@ def registers(library, *names):
     return markdown([["program", *map(called, names)], *columns, codes], 1)
 
 
-def rivals(library):
-    """Other people's kernels beside the top of the ladder, track by track."""
-    at, table, said = (CUBE, (4096,) * 3), [], []
-    how = {"kind": lambda run: any(map(is_rival, run.names))}
-    tracks = [library.find((), at, track=track, **how) for track in "va"]
-    gpus = {**gpus_of(tracks[0]), **gpus_of(tracks[1])}
-    for runs in tracks:
-        columns = []
-        for gpu, shape in product(gpus, at):
-            run = [runs.get((shape, gpu))]
-            columns.append((f"{gpus[gpu]}, {title(shape)}: TFLOPS", run, "tflops", "±"))
-            columns.append(("of cuBLAS", run, "ratio", "±"))
-        names = list(dict.fromkeys(name for run in runs.values() for name in run.names))
-        top = [name for name in names if not is_rival(name)][-1:]
-        names = [*filter(is_rival, names), *top]
-        more = programs(["program", "what"], runs, names, columns)
-        table = [old + new[1:] for old, new in zip(table, more)] or more
-        said.append(caption(runs))
-    return [*markdown(table), "", " ".join(said)]
-
-
-CUDA_L2 = "a-cuda-l2"
-
-
-def of_file(library, name, track):
-    """{(shape, GPU): the run} of a track in CUDA-L2's files of that name, of its first card."""
-    runs = {}
-    for run in library.apart:
-        if run.path.name.split(".")[0] == name and track in run.tracks:
-            runs.setdefault((run.shape, slug(run.gpu)), run)
-    return runs
-
-
-def verdict(runs, name):
-    """Whether a program's results were right in all of these runs: 'yes', or 'wrong: integers'."""
-    failed = [run for run in runs if run and name in run.failed]
-    ends = ("wrong" if "WRONG" in run.failed[name] else "failed" for run in failed)
-    said = ", ".join(f"{end}: {run.problem['inputs']}" for end, run in zip(ends, failed))
-    return said or ("yes" if all(runs) else DASH)
-
-
-def cuda_l2(library):
-    """CUDA-L2's kernels, each at its shape, a06 and s08 there as well: of cuBLAS, and of cuBLASLt."""
-    name, runs, s = CUDA_L2, of_file(library, "cuda-l2", "a"), of_file(library, "cuda-l2", "s")
-    exact = of_file(library, "cuda-l2-exact", "a")
-    if not runs:
-        return [NOTHING]
-    columns = [["GPU", *(short_name(run.gpu) for run in runs.values())]]
-    columns.append(["m x n x k", *(title(shape) for shape, _ in runs)])
-    columns.append(["right", *(verdict((run, exact.get(at)), name) for at, run in runs.items())])
-    columns.append(["TFLOPS", *(cell(run, name, "tflops", "±") for run in runs.values())])
-    for one, those in ((name, runs), ("a06", runs), ("s08", s)):
-        for who in ("cublas", "cublaslt"):
-            cells = (cell(those.get(at), one, f"ratio_to_{who}", "±") for at in runs)
-            columns.append([f"{one}, of {CONTENDERS[who].title}", *cells])
-    ideas = (run.first(name)["idea"] for run in runs.values() if name in run.rows)
-    theirs = re.search(r"commit \w+|$", next(ideas, ""))[0]
-    words = f"CUDA-L2: {theirs}. {CUBLASLT} is {best_of_cublaslt(runs)}."
-    return [*markdown(columns, 3), "", caption(runs, words)]
-
-
 # --- shapes in rows -------------------------------------------------------------------------
 
 CHOOSES = ("s09", "s08")  # their tile for each product; the first that is recorded is shown
 MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
-
-
-def sizes(library):
-    """A rung that chooses, at squares and at shapes of models: its usual and its early launch."""
-    for name in CHOOSES:
-        with suppress(ValueError):
-            runs = library.find([name], (*shapes.CUBES, *shapes.MODELS), track="s")
-            break
-    else:
-        return [NOTHING]
-    at, ratios = dict.fromkeys(shape for shape, _ in runs), ratio_columns(runs, "early_ratio")
-    columns = [["m x n x k", *map(title, at)]]
-    home = HOME if any(gpu == HOME for _, gpu in runs) else next(gpu for _, gpu in runs)
-    for head, gpu, figure in [(f"{name}, TFLOPS", home, "tflops"), *ratios]:
-        cells = (cell(runs.get((shape, gpu)), name, figure, "±") for shape in at)
-        columns.append([head, *cells])
-    said = caption(runs, f"{CUBLASLT} is {best_of_cublaslt(runs)}.")
-    return [*markdown(columns, 1), "", said]
-
-
-def calls(library):
-    """One product from an idle stream until it is there, the host included."""
-    there = sorted({run.shape for run in library.runs if run.protocol == "call"})
-    runs = library.find((), there, protocol="call")
-    own = runs.values()
-    columns = [["m x n x k", *(title(run.shape) for run in own)]]
-    columns.append(["GPU", *(short_name(run.gpu) for run in own)])
-    for name in [*dict.fromkeys(one for run in own for one in run.names), "cublas", "cublaslt"]:
-        columns.append([called(name), *(call(run, name) for run in own)])
-    words = (
-        "Microseconds of a call; in parentheses what each did once before: a rung prepares, cuBLAS "
-        f"starts, cuBLASLt starts and looks for {best_of_cublaslt(runs)}."
-    )
-    return [*markdown(columns), "", caption(runs, words)]
-
-
-def call(run, name):
-    """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done once before. Of
-    cuBLASLt that is the longest: one program of a run searches."""
-    once = [one["before_seconds"] for one in run.timed(name) if "before_seconds" in one]
-    before = max(once) if name == "cublaslt" else median(once)
-    return f"{cell(run, name, 'time', 'us', '.1', '±')} ({write_as(before, 'time', '.1')})"
 
 
 def fp8(library, gpu):
@@ -537,7 +431,6 @@ COMPARED = {  # of a sweep: whose time over whose, in which form
     "timed / best": (TIMED, "factor"),
     "untimed regret": (REGRET, "gain"),
     "timed regret": (TUNED_REGRET, "gain"),
-    "early / usual": (BY_EARLY, "factor"),
 }
 
 
@@ -560,160 +453,39 @@ def families(seed=SEED):
     return {word: shapes.drawn(word, seed, shapes.FAMILY_SHAPES) for word in FAMILIES}
 
 
-def sweep_columns(found, name, heads, worst=False):
-    """Columns of what each of such runs come to: geometric means, and with `worst` beside them the
-    least ratio, or the greatest regret."""
-    for head in heads:
-        pair, form = COMPARED[head]
-        ratios = [[*compared(runs, name, pair).values()] for runs in found]
-        means = [geometric_mean(of) if of else None for of in ratios]
-        unit, cells = written(means, "ratio", [form])
-        yield [", ".join(filter(None, (head, unit))), *cells]
-        if worst:
-            pick = max if form == "gain" else min
-            ends = [pick(of) if len(of) > 1 else None for of in ratios]
-            yield ["highest" if form == "gain" else "lowest", *texts(ends, "ratio", form)]
-
-
-def percent(ratio):
-    """'0.2 %' of 1.002."""
-    return f"{100 * (ratio - 1):.1f} %"
-
-
-def timed_words(runs, name):
-    """What the timed kernel of such runs is, and the regret."""
-    rows = [run.first(name) for run in runs]
-    quick = [row["tune"] for row in rows if "tune" in row]
-    searched = few_to_many([row["candidates"] for row in rows if "candidates" in row] or [0])
-    heuristics = few_to_many([run.heuristics["returned"] for run in runs])
-    best = f"over the fastest of cuBLASLt's {heuristics} heuristics; timing found both"
-    if not quick:
-        return (
-            f"*Timed / best*: the fastest of the model's first {searched} {best}. *Untimed regret*: how "
-            "much longer the model's kernel takes than that fastest one. There was no quick tuner "
-            "yet, so there is no timed regret."
-        )
-    losses = lost(runs, name)
-    times = [1e3 * one["seconds"] for one in quick]
-    words = (
-        f"*Timed / best*: the quick tuner's pick of the model's first "
-        f"{few_to_many([one['candidates'] for one in quick])} {best}. The tuner took "
-        f"{median(times):.0f} ms (median; {min(times):.0f} to {max(times):.0f}). "
-    )
-    if losses:
-        words += (
-            "*Regrets*: how much longer the model's kernel and the pick take than the fastest of "
-            f"{searched} kernels, which a longer search found. In that search the fastest of the "
-            f"tuner's candidates took {percent(geometric_mean(losses))} longer than the fastest of "
-            f"all (worst {percent(max(losses))})."
-        )
-    return words
-
-
-def sweep_words(found, name, seed):
-    """What is compared with what, and on what."""
-    runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
-    by_gpu = {gpu: [run for (_, on), run in runs.items() if on == gpu] for _, gpu in found}
-    said = {gpu: timed_words(of, name) for gpu, of in by_gpu.items()}
-    alike = len({*said.values()}) == 1
-    of_gpu = [
-        words if alike else f"{short_name(by_gpu[gpu][0].gpu)}: {words}"
-        for gpu, words in said.items()
-    ]
-    drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
-    return (
-        f"*Untimed / first*: the kernel that {name}'s model takes over cuBLASLt's first heuristic; "
-        f"neither was timed before. {' '.join(of_gpu[: 1 if alike else None])} Geometric means, "
-        f"burst protocol, {drawn} shapes of each family drawn from seed {seed}. {origins(runs, str)}"
-    )
-
-
-def short_words(found):
+def sweep_words(found):
     """What the ratios of the short table are."""
     runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
     drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
     return (
         "Untimed: the kernel that the model takes, over cuBLASLt's first heuristic. Timed: what a quick "
-        "tuner picks, over the fastest of cuBLASLt's heuristics. Geometric means over "
+        "tuner picks, over the fastest of cuBLASLt's heuristics. Regret: what either takes longer "
+        "than the fastest of all our kernels. Geometric means over "
         f"{drawn} random shapes a row, bursts. {origins(runs, str)}"
     )
 
 
-def sweep(library, name, *more):
-    """A rung over the families of shapes, a row for each; with `each` also squares, the worst of each
-    family, and early launches. A number is the seed of a record that isn't today's."""
-    wanted = re.fullmatch(r"(each)?(?: ?(\d+))?", " ".join(more))
-    if name not in rungs.find() or not wanted:
-        raise ValueError("write sweep s09, sweep s09 each, or with an older seed sweep s08 28")
-    each, seed = wanted[1], int(wanted[2] or SEED)
-    places = families(seed)
-    if each:
-        places |= {title(cube): (cube,) for cube in shapes.CUBES}
+def sweep(library, name):
+    """A rung over the families of shapes, a row for each: what it chooses and what timing finds."""
+    if name not in rungs.find():
+        raise ValueError("write sweep s09")
+    places = families()
     found = swept(library.runs, name, places)
     if not found:
         return [NOTHING]
-    gpus = {gpu: short_name(runs[0].gpu) for (_, gpu), runs in found.items()}
-    if each:
-        columns = [["shapes", *(place for place, _ in found)]]
-        columns.append(["GPU", *(gpus[gpu] for _, gpu in found)])
-        columns += sweep_columns(found.values(), name, COMPARED, worst=True)
-    else:
-        columns = [["shapes", *places]]
-        for gpu, short in gpus.items():
-            of_gpu = [found.get((place, gpu), []) for place in places]
-            for head, *cells in sweep_columns(of_gpu, name, ("untimed / first", "timed / best")):
-                columns.append([f"{short}: {head}", *cells])
-    words = sweep_words(found, name, seed) if each else short_words(found)
-    return [*markdown(columns, 2 if each else 1), "", words]
-
-
-FORMS = ("", "in parts", "in parts apart")
-
-
-def tile_called(name, number):
-    """A kernel of a rung's table, by its number today: '128 × 96 in 1 × 4, in parts'."""
-    forms = int(re.search(r"^constexpr int FORMS = (\d)", plant.source_of(name), re.MULTILINE)[1])
-    listed = re.findall(r"^    Tile<(.*)>,?$", TILES.read_text(), re.MULTILINE)
-    rows, columns, *more = listed[(number - 1) // forms].split(", ")
-    sharing, operands, above, beside = [*more, *("BY_ROWS", "", "1", "1")[len(more) :]]
-    words = [f"{rows} × {columns}" + (f" in {above} × {beside}" if above + beside != "11" else "")]
-    words += ["ping-pong"] * (sharing == "PING_PONG") + ["swapped"] * (operands == "SWAPPED")
-    return ", ".join(filter(None, [*words, FORMS[(number - 1) % forms]]))
-
-
-def worst(library, name, count):
-    """The shapes of a sweep, on the first GPU, at which what timing found is furthest below cuBLASLt's
-    best: with the time, and the bytes of the operands and D that it moves at least."""
-    most, found = int(count), swept(library.runs, name, families())
-    if not found:
-        return [NOTHING]
-    _, first = next(iter(found))
-    pair, form = COMPARED["timed / best"]
-    ratios = [
-        (of.get(run.shape), run, family)
-        for (family, gpu), runs in found.items()
-        if gpu == first
-        for of in [compared(runs, name, pair)]
-        for run in runs
-    ]
-    shown = sorted((one for one in ratios if one[0]), key=lambda one: one[0])[:most]
-    runs = [run for _, run, _ in shown]
-    rows = [run.first(name)["timed"] for run in runs]
-    taken = [median(row["tuned"]["seconds"]) for row in rows]
-    sizes = [2 * (m * n + m * k + n * k) for m, n, k in (run.shape for run in runs)]
-    kernels = [row["tuned"]["kernel"] for row in rows]
-    columns = [["m x n x k", *(title(run.shape) for run in runs)]]
-    columns.append(["family", *(family for *_, family in shown)])
-    columns.append(["timed / best", *texts([ratio for ratio, *_ in shown], "ratio", form)])
-    columns.append(["µs", *(f"{1e6 * seconds:.1f}" for seconds in taken)])
-    columns.append(["TB/s", *(f"{1e-12 * size / one:.2f}" for size, one in zip(sizes, taken))])
-    columns.append(["kernel", *(tile_called(name, kernel) for kernel in kernels)])
-    return markdown(columns, 2)
+    columns = [["shapes", *places]]
+    for gpu, first in {gpu: runs[0] for (_, gpu), runs in found.items()}.items():
+        of_gpu = [found.get((place, gpu), []) for place in places]
+        for head, (pair, form) in COMPARED.items():
+            ratios = [[*compared(runs, name, pair).values()] for runs in of_gpu]
+            means = [geometric_mean(of) if of else None for of in ratios]
+            unit, cells = written(means, "ratio", [form])
+            head = ", ".join(filter(None, (f"{short_name(first.gpu)}: {head}", unit)))
+            columns.append([head, *cells])
+    return [*markdown(columns, 1), "", sweep_words(found)]
 
 
 # --- other tables ---------------------------------------------------------------------------
-
-DISAGREEMENT = "largest disagreement: "  # the line of the report from which on it is quoted
 
 
 def hazard(_library, rung, name):
@@ -735,42 +507,6 @@ def hazard(_library, rung, name):
     return [*lines, "", f"The emulator, by policy: {said}.", *(report if bug["report"] else [])]
 
 
-def planted(_library):
-    """The names of all planted bugs, by the sections of bugs.txt."""
-    by_section = nested((bug.section, bug.name) for bug in plant.read_bugs())
-    rows = [(section, ", ".join(names)) for section, names in by_section.items()]
-    return markdown([*zip(("what goes wrong", "planted as"), *rows)], 2)
-
-
-def agreement(library):
-    """The end of what make compare said of two runs on one card."""
-    text = max(library.folder.glob("*-agreement.txt")).read_text(encoding="utf-8")
-    return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
-
-
-def energy(library, what, rung):
-    """What was measured of a rung's parts in the newest run of them, or what ncu counted."""
-    run = library.use(budget.newest(library.runs).get(rung))
-    if what not in ("parts", "counts") or run is None:
-        raise ValueError("write energy parts or counts, and a rung that was measured in parts")
-    if what == "counts":
-        counts, names = budget.counts_of(run), ("l2_bytes", "sm_bytes", "dram_read_bytes")
-        heads = [(f"{figure_of(name).head}, GB", name, "GB") for name in names]
-        return markdown([["part", *counts], *counts_columns(run, counts, heads)], 1)
-    rows = [["part", "what it is", "watts", "joules", "clock, GHz", "tensor-core share, %"]]
-    for name, part in budget.parts_of(run).items():
-        joules = None if name == budget.IDLE else part.joules
-        cells = [optional(part.watts, 0), optional(joules, 3), optional(part.ghz, 3)]
-        rows.append([name, plain(part.what), *cells, optional(part.share or None, 1, "", 100)])
-    return markdown([*zip(*rows)])
-
-
-# By the first word of their markers.
+# By the first word of their markers; fill.py has `rung` and `figures`.
 BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
-BLOCKS |= {
-    one.__name__: one
-    for one in (
-        *(picture, variants, registers, rivals, cuda_l2, sizes, calls, fp8, sweep, worst),
-        *(hazard, planted, agreement, energy, sources),
-    )
-}
+BLOCKS |= {one.__name__: one for one in (picture, variants, registers, fp8, sweep, hazard, sources)}
