@@ -328,6 +328,22 @@ def picture(library):
     return [f'<img src="plots/ladder.png" width="900" alt="{words}">']
 
 
+PEAK, BAR = 989, 40  # TFLOPS of the datasheet; characters
+
+
+def here(library, rung):
+    """Where a rung is on the climb: its rate, of cuBLAS and of the datasheet's peak, as a bar."""
+    run = library.headline()[CUBE, HOME]
+    if rung not in run.measured:
+        raise ValueError("write here v07")
+    rate, ratio = run.rate(rung).mid, run.ratio(rung).mid
+    bar = ("▮" * round(BAR * rate / PEAK)).ljust(BAR, "▯")
+    return [
+        f"> {bar}  ",
+        f"> **You are here:** {rung}, {rate:.0f} TFLOPS, {ratio:.2f} of cuBLAS, {100 * rate / PEAK:.0f} % of the peak",
+    ]
+
+
 def at_shapes(library, *names, steps=None):
     """Some programs of a track at several shapes."""
     if not names or not all(map(NAME.fullmatch, names)):
@@ -509,4 +525,6 @@ def hazard(_library, rung, name):
 
 # By the first word of their markers; fill.py has `rung` and `figures`.
 BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
-BLOCKS |= {one.__name__: one for one in (picture, variants, registers, fp8, sweep, hazard, sources)}
+BLOCKS |= {
+    one.__name__: one for one in (picture, here, variants, registers, fp8, sweep, hazard, sources)
+}
