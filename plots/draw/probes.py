@@ -1,28 +1,41 @@
-"""What the project's own code says: the constants of a rung, and the answers of build/probes, which
-`make probes` builds."""
+"""What the project's own code says: the constants of a rung, and the probes' answers, as committed.
+
+A probe is a program for the emulator; `make probes` builds them, asks them and writes ANSWERS."""
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import subprocess
 
 from bench import results
 
-PROBES = results.ROOT / os.environ.get("BUILD", "build") / "probes"
+ANSWERS = results.ROOT / "plots" / "probes" / "answers.json"
+BUILT = results.ROOT / os.environ.get("BUILD", "build") / "probes"
 
 
 @functools.cache
-def ask(probe, *arguments):
-    """The lines of a probe's answer, words and numbers; ValueError if it isn't built or fails."""
-    command = [str(PROBES / probe), *map(str, arguments)]
-    if not (PROBES / probe).exists():
-        raise ValueError(f"{command[0]} isn't built: make probes")
-    result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=results.ROOT)
-    if result.returncode != 0:
-        raise ValueError(f"{command[0]} failed ({result.returncode}): {result.stderr.strip()}")
-    lines = map(str.split, result.stdout.splitlines())
+def answers():
+    """{question: what its probe printed}; a question is a probe's name and its arguments."""
+    return json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
+
+
+def asked(question):
+    """The answer of the probe itself."""
+    name, *words = question.split()
+    command = [str(BUILT / name), *words]
+    result = subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT)
+    return " / ".join(result.stdout.splitlines())
+
+
+def ask(*words):
+    """The lines of an answer, words and numbers; ValueError if it isn't committed."""
+    question = " ".join(map(str, words))
+    if question not in answers():
+        raise ValueError(f"no answer to {question!r} in {ANSWERS.name}: add it there; make probes")
+    lines = map(str.split, answers()[question].split(" / "))
     return [[int(word) if word.isdigit() else word for word in line] for line in lines]
 
 
@@ -55,3 +68,11 @@ def order_of(rung, size, sms):
     (workers,), *tiles = ask("tile_orders", rows, columns, group, sms)
     found = dict(zip("mn", zip(*tiles)))
     return {**found, "workers": sms if rung == "v05" else workers}
+
+
+if __name__ == "__main__":
+    git = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
+    record = {"written by": "make probes", "commit": commit}
+    record["answers"] = {question: asked(question) for question in answers()}
+    results.write_whole(ANSWERS, (json.dumps(record, indent=0) + "\n").encode())
