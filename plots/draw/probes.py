@@ -23,11 +23,16 @@ def answers():
 
 
 def asked(question):
-    """The answer of the probe itself."""
+    """The answer of the probe itself. In place of a rung's line number is how the line begins, so that
+    an edit elsewhere in the rung changes nothing."""
     name, *words = question.split()
     command = [str(BUILT / name), *words]
     result = subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT)
-    return " / ".join(result.stdout.splitlines())
+    lines = [line.split() for line in result.stdout.splitlines()]
+    if "-" in name:
+        text = source(name.partition("-")[2]).splitlines()
+        lines = [[text[int(number) - 1].split()[0], *rest] for number, *rest in lines]
+    return " / ".join(map(" ".join, lines))
 
 
 def ask(*words):

@@ -58,22 +58,6 @@ class Records:
             raise Missing("no counters of v rungs at 8192³ (python3 -m bench.counters)")
         return found
 
-    def highest_clock(self, gpu):
-        """The highest mean SM clock that anything had on that GPU, in GHz, or None."""
-        clocks = [
-            run.reading(name, "ghz", who)
-            for run in self.runs
-            if run.gpu and run.gpu["name"] == gpu["name"]
-            for name in run.measured
-            for who in ("step", run.measure.other)
-        ]
-        return max((clock for clock in clocks if clock is not None), default=None)
-
-    def memory_peak(self, gpu):
-        """Bytes per second by the memory's clock and bus width, from any run on that GPU."""
-        there = (run.gpu for run in self.runs if run.gpu and run.gpu["name"] == gpu["name"])
-        return next(filter(None, (one.get("memory_bytes_per_second") for one in there)), None)
-
 
 def load(paths=()):
     """What is in these files, or all that is recorded. ValueError for a broken file."""

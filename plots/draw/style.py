@@ -1,4 +1,4 @@
-"""What the pictures share: size, colours, titles, legends, labels, and the hardware's peak."""
+"""What the pictures share: size, colours, titles, legends, labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 try:
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
     from PIL import Image  # matplotlib itself writes PNGs with it
 except ImportError:
     sys.exit("plot: needs matplotlib; 'make plots' sets it up")
@@ -34,9 +35,7 @@ EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
 HATCHED = {"color": ORANGE, "hatch": "///", **EDGE}
 
 RC = {
-    "svg.hashsalt": "gemm-ladder",  # otherwise every SVG gets ids of its own
     "text.parse_math": False,  # a record's $ is a $
-    "svg.fonttype": "none",  # text stays text: small, searchable
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 11,
     "axes.titlesize": 11,
@@ -54,12 +53,8 @@ RC = {
 matplotlib.rcdefaults()  # whatever the user's are
 matplotlib.rcParams.update(RC)
 
-# Dense bf16 and fp16 FLOP per cycle per SM, by compute capability, as in common/harness. NVIDIA's
-# H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
-DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
-
 # What the rungs are compared with, as a picture names them: the last columns.
-OTHERS = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
+OTHERS = {"cuBLAS": "cublas", "cuBLASLt's best": "cublaslt"}
 
 
 def shape_words(run):
@@ -109,22 +104,6 @@ def details(*runs):
     return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*runs)}"
 
 
-def other_gpus(runs):
-    """Lines that say what the panels of other GPUs than the title's are of."""
-    others = [run for run in runs if run.gpu["name"] != runs[0].gpu["name"]]
-    words = (f"{results.short_name(run.gpu)} is {gpu_words(run)}" for run in others)
-    return list(dict.fromkeys(words))
-
-
-def other_cards(runs):
-    """A line for each kind of GPU of which several cards were measured."""
-    cards = {}
-    for run in runs:
-        cards.setdefault(results.short_name(run.gpu), set()).add(run.gpu.get("card"))
-    several = {gpu: len(found) for gpu, found in cards.items() if len(found) > 1}
-    return [f"measured on {count} cards of {gpu}" for gpu, count in several.items()]
-
-
 def figure_of(height, *grid, **how):
     """A figure of the shared width with constrained axes: (figure, axes)."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -154,29 +133,21 @@ def note(axes, text, place, offset, **how):
 def frame(figure, title, second, *, columns=1, more=()):
     """Titles above and one legend below all axes, which get the room between."""
     height = figure.get_size_inches()[1]
-    figure.text(0.5, 1 - 0.10 / height, title, ha="center", va="top", fontsize=13)
-    figure.text(0.5, 1 - 0.38 / height, second, ha="center", va="top", fontsize=10)
+    figure.text(0.5, 1 - 0.08 / height, title, ha="center", va="top", fontsize=12)
+    figure.text(0.5, 1 - 0.36 / height, second or "", ha="center", va="top", fontsize=10)
     entries = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries.update(zip(labels, handles))
     lines = -(-len(entries) // columns) + len(more)
-    below = (LINE_INCHES * lines + 0.12) / height
-    figure.legend(
-        entries.values(),
-        entries,
-        loc="upper left",
-        bbox_to_anchor=(0.01, below),
-        ncols=columns,
-        borderaxespad=0,
-        labelspacing=0.3,
-        handlelength=2.6,
-    )
+    below = (LINE_INCHES * lines + 0.08) / height
+    how = {"loc": "upper left", "ncols": columns, "borderaxespad": 0, "labelspacing": 0.3}
+    figure.legend(entries.values(), entries, bbox_to_anchor=(0.01, below), **how)
     for i, text in enumerate(reversed(more)):
-        y = (LINE_INCHES * i + 0.09) / height
+        y = (LINE_INCHES * i + 0.07) / height
         figure.text(0.017, y, text, va="bottom", fontsize=10)
-    above = (TITLE_INCHES + LINE_INCHES * second.count("\n")) / height
-    figure.get_layout_engine().set(rect=(0, below + 0.06 / height, 1, 1 - above - below))
+    above = (TITLE_INCHES if second else TITLE_INCHES / 2) / height
+    figure.get_layout_engine().set(rect=(0, below, 1, 1 - above - below))
     return figure
 
 
@@ -193,44 +164,8 @@ def others(run):
     return {words: name for words, name in OTHERS.items() if name in run.contenders}
 
 
-def others_last(names, others):
-    """The places of these columns, the last `others` of them apart: their names are long."""
-    rungs = len(names) - others
-    return [*range(rungs), *(rungs + 0.2 + 1.7 * place for place in range(others))]
-
-
-def tensor_peak(records, run):
-    """(dense tensor-core peak in TFLOPS, the clock in GHz it holds for), or None if not known."""
-    flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(run.gpu["compute_capability"])
-    clock = records.highest_clock(run.gpu)
-    return (flop * run.gpu["sms"] * clock / 1e3, clock) if flop and clock else None
-
-
-def peak_of(records, run):
-    """(the most that this GPU could do, in the unit of the rungs, what that is), or None."""
-    if run.measure is results.MOVES:
-        memory = records.memory_peak(run.gpu)
-        return (1e-9 * memory, "memory's peak by clock and bus width") if memory else None
-    known = tensor_peak(records, run)
-    if not known:
-        return None
-    words = f"dense {computation(run).partition(' ')[0]} peak at {known[1]:.2f} GHz, the highest"
-    return known[0], f"{words} mean clock recorded: {known[0]:.0f} TFLOPS"
-
-
-def png_of(figure):
-    """The PNG's bytes, with a palette: a third of the size."""
-    drawn, data = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=PNG_DPI)
-    picture = Image.open(drawn).convert("RGB")
-    few = picture.quantize(PNG_COLOURS, dither=Image.Dither.NONE)
-    few.save(data, "png", optimize=True)
-    return data.getvalue()
-
-
 def settle(figure):
-    """Lays the axes out and rounds where they are: the solver's last bits are not always the same,
-    and an SVG's ids are made of them."""
+    """Lays the axes out and rounds where they are: the solver's last bits are not always the same."""
     figure.draw_without_rendering()
     places = [axes.get_position().bounds for axes in figure.axes]
     figure.set_layout_engine("none")
@@ -238,12 +173,12 @@ def settle(figure):
         axes.set_position([round(number, 4) for number in bounds])
 
 
-def save_both(figure, folder, name):
-    """Writes the picture as PNG and SVG, each whole or not at all; returns the path of the PNG."""
-    path = folder / f"{name}.png"
+def save(figure, folder, name):
+    """Writes the picture, whole or not at all, with a palette: a third of the size; returns its path."""
+    path, drawn, data = folder / f"{name}.png", io.BytesIO(), io.BytesIO()
     settle(figure)
-    png, svg = png_of(figure), io.BytesIO()
-    figure.savefig(svg, format="svg", metadata={"Date": None})
-    results.write_whole(path, png)
-    results.write_whole(path.with_suffix(".svg"), svg.getvalue())
+    figure.savefig(drawn, format="png", dpi=PNG_DPI)
+    few = Image.open(drawn).convert("RGB").quantize(PNG_COLOURS, dither=Image.Dither.NONE)
+    few.save(data, "png", optimize=True)
+    results.write_whole(path, data.getvalue())
     return path

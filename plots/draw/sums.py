@@ -7,7 +7,7 @@ import struct
 
 from bench import results
 from plots.draw import style
-from plots.draw.ideas.cells import NARROW, SMALL, Board
+from plots.draw.cells import NARROW, SMALL, Board
 
 FILE = "instructions/e4m3-h200-20261123.txt"  # bench/results/README.md says what a line holds
 LINE = 267  # of numbers of all sizes, with a sum that is cut off a second time

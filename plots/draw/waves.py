@@ -7,8 +7,8 @@ import itertools
 
 from bench import results
 from plots.draw import style
-from plots.draw.ideas import model
-from plots.draw.ideas.cells import Board
+from plots.draw import model
+from plots.draw.cells import Board
 from plots.draw.probes import order_of, tile_of
 
 BEFORE, SHOWN = 5, 6  # waves, counted from 0: of one group, not its first and not its last

@@ -6,8 +6,8 @@ import itertools
 from typing import NamedTuple
 
 from plots.draw import style
-from plots.draw.ideas.cells import SMALL, Board
-from plots.draw.probes import ask, source
+from plots.draw.cells import SMALL, Board
+from plots.draw.probes import ask
 
 BANKS, BANK_BYTES = 32, 4
 LINE_BYTES = BANKS * BANK_BYTES
@@ -137,9 +137,8 @@ class Site(NamedTuple):
 
 def site_of(rung, access, begins):
     """The rung's access of that kind whose line begins so."""
-    lines = source(rung).splitlines()
     for line, kind, *counts in ask(f"bank_conflicts-{rung}", *ONE_TILE[rung[0]]):
-        if kind == access and lines[line - 1].strip().startswith(begins):
+        if kind == access and line.startswith(begins):
             return Site(*counts[:4], counts[4:])
     raise ValueError(f"no {access} '{begins}...' in {rung}")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from matplotlib.patches import ConnectionPatch
 
 from plots.draw import style
-from plots.draw.ideas.cells import NARROW, TEXT, Board
+from plots.draw.cells import NARROW, TEXT, Board
 
 LANE = 13  # the one to be shown: neither in the first row nor in the first column
 SIDE = 8  # of a matrix that ldmatrix moves
@@ -81,54 +81,18 @@ def draw_grid(board, rows, columns, x=0, y=0, first_row=0):
 # --- mma.m16n8k16 -----------------------------------------------------------------------------
 
 
-def registers_of(name):
-    """[(name of the lane's register, the elements in it)]"""
-    for row, column, height, width, lane, register in blocks_of(PARTS[name], name == "B"):
-        if lane == LANE:
-            last = (row + height - 1, column + width - 1)
-            elements = [f"{name}[{r}][{c}]" for r, c in ((row, column), last)]
-            if name == "D":  # of 32 bits
-                yield f"acc[{register}]", elements[:1]
-                yield f"acc[{register + 1}]", elements[1:]
-            else:
-                yield MATRICES[name][0].format(register), elements
-
-
-def draw_registers(board, x, y):
-    """The lane's registers, one below the other, with the elements in them."""
-    board.title(x, y, f"What lane {LANE} holds", ha="left")
-    y += 2.2
-    for half, words in enumerate(("lower 16 bits", "upper 16 bits")):
-        board.index(x + 4.35 + 3.5 * half, y - 0.6, words)
-    for name in MATRICES:
-        for register, elements in registers_of(name):
-            board.label(x + 2.2, y + 0.6, register, ha="right")
-            width = 7 / len(elements)
-            for i, element in enumerate(elements):
-                place = (x + 2.6 + i * width, y, width, 1.2)
-                board.held(*place, words=element, weight="normal")
-            y += 1.2
-        y += 0.55
-
-
-def mma(_records):
+def draw_mma(axes):
     """A to the left of D, B above it, as they are multiplied."""
-    figure, axes = style.figure_of(8.7)
     x_d, y_d = MARGIN + 16 + GAP, 2.2 + 16 + GAP
     board = Board(axes, 0, x_d + 8 + 0.3, y_d + 16 + 0.2, 0)
-    corners = {"A": (MARGIN, y_d), "B": (x_d, 2.2), "D": (x_d, y_d)}
-    for name, (x, y) in corners.items():
-        words, _, sides = MATRICES[name]
+    for name, (x, y) in {"A": (MARGIN, y_d), "B": (x_d, 2.2), "D": (x_d, y_d)}.items():
+        words, title, sides = MATRICES[name]
         how = {"place_of": lambda row, column, x=x, y=y: (x + column, y + row)}
         draw_blocks(board, blocks_of(PARTS[name], name == "B"), LANE, words, **how)
         draw_grid(board, *sides, x, y)
-    for name, (x, y) in corners.items():
-        _, words, (_, columns) = MATRICES[name]
-        board.title(x + columns / 2, y - 1.5, words)
-    draw_registers(board, MARGIN + 1, 0.7)
-    title = "mma.m16n8k16: which lane holds which element"
-    second = "a number is the lane of the warp; two neighbours in a cell are one lane's"
-    return style.frame(figure, title, second)
+        board.title(x + sides[1] / 2, y - 1.5, title)
+    words = f"mma.m16n8k16:\na number is the lane that holds\nthe two neighbours in a cell;\n"
+    board.left(MARGIN, 7, f"{words}orange: lane {LANE}, and the\nregisters that it holds", size=11)
 
 
 # --- wgmma.m64nNk16 ---------------------------------------------------------------------------
@@ -224,11 +188,13 @@ def draw_form(axes, form):
     board.frame(-1.3, height_of(LANE), SIDE + 1.3, 1, **NAMED)
 
 
-def moves(_records):
-    """The three forms side by side."""
-    figure, axes = style.figure_of(8.8, 1, 3)
-    for form, here in zip(FORMS, axes):
-        draw_form(here, form)
-    title = "ldmatrix and stmatrix: which lane passes a row's address, which lanes hold the row"
-    second = f"lane {LANE} passes the address of the blue row and gets the orange elements "
-    return style.frame(figure, title, f"{second}(stmatrix: gives them); numbers are lanes")
+def fragments(_records):
+    """mma.sync above, the three forms of ldmatrix and stmatrix below."""
+    figure = style.Figure(figsize=(style.WIDTH, 16.2), layout="constrained")
+    axes = figure.subplot_mosaic([["mma"] * 3, [*FORMS]], height_ratios=(1, 1.08))
+    draw_mma(axes["mma"])
+    for form in FORMS:
+        draw_form(axes[form], form)
+    title = "Fragments: which lane holds which element"
+    second = f"below: lane {LANE} passes the address of the blue row and gets the orange elements "
+    return style.frame(figure, title, f"{second}(stmatrix: gives them)")

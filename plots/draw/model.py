@@ -4,10 +4,7 @@ start their tiles of a wave together and go through k in step."""
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
-
-import numpy as np
 
 ELEMENT_BYTES = 2  # of bf16
 
@@ -38,23 +35,6 @@ def uses(order, tile, size, backwards=False):
                 yield number, (side, panel, k), count
 
 
-def dram_reads(order, tile, size, backwards, capacities):
-    """The bytes read from DRAM with an L2 of each of these capacities, which evicts the least recently
-    used. It holds a slice if it is no smaller than the bytes of slices that were used since, its own
-    with them: its reach, infinite the first time."""
-    _, slices, counts = zip(*uses(order, tile, size, backwards))
-    kept = np.zeros(len(slices))  # of each use its bytes, while it is the last one of its slice
-    last, reaches = {}, []
-    for now, (item, count) in enumerate(zip(slices, counts)):
-        then = last.get(item)
-        reaches.append(math.inf if then is None else kept[then:now].sum())
-        if then is not None:
-            kept[then] = 0
-        kept[now], last[item] = count, now
-    reaches, counts = np.array(reaches), np.array(counts)
-    return [int(counts[reaches > capacity].sum()) for capacity in capacities]
-
-
 class Cache:
     """An L2 of so many bytes: when it is full, lines marked evict-first go, then the least
     recently used."""
@@ -70,3 +50,9 @@ class Cache:
         while self.room < 0:
             self.room += (self.first or self.kept).popitem(last=False)[1]
         return bool(there)
+
+
+def dram_reads(order, tile, size, backwards, capacity):
+    """The bytes read from DRAM with an L2 of that capacity."""
+    cache = Cache(capacity)
+    return sum(n for _, item, n in uses(order, tile, size, backwards) if not cache.use(item, n))

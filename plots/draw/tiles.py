@@ -8,8 +8,8 @@ from statistics import fmean
 
 from bench import results
 from plots.draw import bars, style
-from plots.draw.ideas import model
-from plots.draw.ideas.cells import SMALL, Board
+from plots.draw import model
+from plots.draw.cells import SMALL, Board
 from plots.draw.probes import order_of, tile_of
 from plots.draw.records import Missing
 
@@ -21,17 +21,14 @@ NARROW = 4  # columns: the numbers of waves that have fewer are staggered
 STAGGER = 0.12
 READ = {"facecolor": style.BLUE, "linewidth": 0}
 
-CAPACITIES = [mebibytes << 20 for mebibytes in range(2, 162, 2)]  # more than A or B of 8192²
 COUNTER = "dram__bytes_read.sum"
-MODELLED = {
-    "v05": ("column by column", style.VERMILION, "-", "s"),
-    "v10": ("groups of rows", style.BLACK, "--", "^"),
-    "v11": ("Hilbert", style.SKY, ":", "v"),
-    "v13": ("groups of rows, every other tile from the end of k", style.BLUE, "-", "o"),
-}
 BACKWARDS = "v13"
-ROOM = 1.08  # of the highest bar: for the number above it
-EACH = 10  # points of a curve from one marker to the next
+MODELLED = {
+    "v05": "column by column",
+    "v10": "groups of rows",
+    "v11": "Hilbert",
+    BACKWARDS: "groups, every other\ntile from the end of k",
+}
 MODEL = {"label": "model", "color": style.SKY, "width": 0.38}
 COUNTED = {"label": "counted on the GPU", **style.HATCHED, "width": 0.38}
 
@@ -145,60 +142,22 @@ def counted(records):
     }
 
 
-def draw_least(axes):
-    """A and B read once."""
-    least = 2e-9 * results.SIZE**2 * model.ELEMENT_BYTES
-    axes.axhline(least, label=f"A and B once: {least:.2f} GB", **style.LEAST)
-
-
-def draw_curves(axes, reads, gpu):
-    """Bytes from DRAM against the size of the L2."""
-    sizes = [1e-6 * capacity for capacity in CAPACITIES]
-    for i, (rung, (words, colour, line, marker)) in enumerate(MODELLED.items()):
-        how = {"color": colour, "linestyle": line, "marker": marker, "markevery": (2 * i, EACH)}
-        values = [1e-9 * value for value in reads[rung]]
-        axes.plot(sizes, values, label=f"{rung}: {words}", linewidth=2, markersize=6, **how)
-    draw_least(axes)
-    here = 1e-6 * gpu["l2_bytes"]
-    axes.axvline(here, color="0.45", linewidth=1.2)
-    axes.text(here + 1.5, 1.75, f"{gpu['name']}:\n{here:.1f} MB", va="top", fontsize=10)
-    axes.set(xlim=(0, sizes[-1]), xlabel="size of the L2, MB", ylabel="GB read from DRAM")
-    axes.set_title("by the model")
-    axes.grid()
-
-
-def draw_bars(axes, model_bytes, known, gpu):
-    """The model at the GPU's own size beside what was counted there."""
-    places = range(len(MODELLED))
-    values = [1e-9 * model_bytes[rung] for rung in MODELLED]
-    bars.labelled(axes, [x - 0.2 for x in places], values, "{:.2f}".format, **MODEL)
-    if known:
-        values = [1e-9 * known[rung][1] if rung in known else None for rung in MODELLED]
-        right = [x + 0.2 for x in places]
-        bars.labelled(axes, right, values, "{:.2f}".format, **COUNTED)
-        for x, value in zip(right, values):
-            if value is None:
-                axes.text(x, 0.35, "not counted", rotation=90, ha="center", fontsize=9)
-    draw_least(axes)
-    style.name_ticks(axes, list(MODELLED), fontsize=10)
-    axes.set_title(f"{gpu['name']}, GB")
-
-
 def from_dram(records):
-    """Curves to the left, bars to the right, on one scale."""
+    """The model at the GPU's own L2 beside what was counted there, if it was."""
     gpu, size, known = records.headline().gpu, results.SIZE, counted(records)
-    reads = {}  # with each capacity, and with the GPU's own
-    for rung in MODELLED:
+    figure, axes = style.figure_of(3.6)
+    for x, rung in enumerate(MODELLED):
         order = order_of(rung, size, gpu["sms"])
-        how = (tile_of(rung), size, rung == BACKWARDS, [*CAPACITIES, gpu["l2_bytes"]])
-        reads[rung] = model.dram_reads(order, *how)
-    figure, (curves, beside) = style.figure_of(5.7, 1, 2, width_ratios=(1.5, 1), sharey=True)
-    draw_curves(curves, {rung: values[:-1] for rung, values in reads.items()}, gpu)
-    draw_bars(beside, {rung: values[-1] for rung, values in reads.items()}, known, gpu)
-    highs = [max(values[:-1]) for values in reads.values()] + [count for _, count in known.values()]
-    curves.set_ylim(0, ROOM * 1e-9 * max(highs))
+        by_model = model.dram_reads(order, tile_of(rung), size, rung == BACKWARDS, gpu["l2_bytes"])
+        bars.labelled(axes, [x - 0.2], [1e-9 * by_model], "{:.2f}".format, **MODEL)
+        if rung in known:
+            bars.labelled(axes, [x + 0.2], [1e-9 * known[rung][1]], "{:.2f}".format, **COUNTED)
+    least = 2e-9 * size**2 * model.ELEMENT_BYTES
+    axes.axhline(least, label=f"A and B once: {least:.2f} GB", **style.LEAST)
+    style.name_ticks(axes, [f"{rung}: {words}" for rung, words in MODELLED.items()], fontsize=10)
+    axes.set_ylabel("GB read from DRAM")
     runs = sorted((run for run, _ in known.values()), key=lambda run: run.date)
     more = [f"counted: Nsight Compute, cold caches, {style.when(*runs)}"] if known else []
-    title = f"Bytes read from DRAM by the order of tiles, bf16 GEMM {size}³"
+    title = f"Bytes read from DRAM by the order of tiles, bf16 GEMM {size}³, {gpu['name']}"
     second = "the model: one cache for A and B, evicts the least recently used; all SMs in step"
-    return style.frame(figure, title, second, columns=2, more=more)
+    return style.frame(figure, title, second, columns=3, more=more)

@@ -1,18 +1,18 @@
-"""How rungs divide their work, by their own constants: v05 among its warpgroups, v08 among the CTAs of
-a cluster, v16 against v14; and what v02 tells wgmma of a tile: matrix_descriptor.cuh."""
+"""What rungs divide, by their own constants: v05 its registers, v16 a tile, against v14; and what v02
+tells wgmma of a tile: matrix_descriptor.cuh."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 from plots.draw import style
-from plots.draw.ideas.banks import swizzled
-from plots.draw.ideas.cells import NARROW, Board
+from plots.draw.banks import swizzled
+from plots.draw.cells import Board
 from plots.draw.probes import constant, tile_of
 
 SM_REGISTERS = 65536  # of 32 bits, on sm_90
 STEP = 8  # registers are given to threads in such steps
-WARP_ROWS, WARPS, THREADS = 16, 4, 128  # of a wgmma, and of a warpgroup
+THREADS = 128  # of a warpgroup
 MOST_SMEM = 227 << 10  # bytes of a CTA on sm_90
 CONSUMERS = (  # told apart in grey and by their hatch too
     {"facecolor": "#A9D6F5"},
@@ -20,7 +20,6 @@ CONSUMERS = (  # told apart in grey and by their hatch too
 )
 PRODUCER = {"facecolor": "#8FD0BC"}
 SHARED = {"facecolor": "0.92"}
-SENT = ({"color": style.BLUE}, {"color": style.VERMILION, "linestyle": (0, (5, 1.5))})
 CONSTANTS = {"stages": "STAGES", "consumers": "CONSUMERS", "producer": "PRODUCER_REGISTERS"}
 CONSTANTS |= {"registers": "CONSUMER_REGISTERS"}
 
@@ -48,37 +47,6 @@ def consumer_rows(board, facts, x, y, width, words):
 
 
 # --- v05 --------------------------------------------------------------------------------------
-
-
-def draw_tile(axes, facts):
-    """A stage of A to the left of the tile of D, one of B above it."""
-    m, n, k, gap, step = facts.m, facts.n, facts.k, 20, 5
-    back = step * (facts.stages - 1)
-    x = y = back + k + gap
-    board = Board(axes, -2, x + n + 100, y + m + 6, -14, to_scale=True)
-    for i in range(facts.stages - 1, 0, -1):  # the other stages, farther back
-        board.box(back - step * i, y - step * i, k, m, facecolor="white")
-        board.box(x - step * i, back - step * i, n, k, facecolor="white")
-    consumer_rows(board, facts, back, y, k, "A\nrows {2}\nto {3}")
-    board.box(x, back, n, k, f"B: {n} rows, read by both consumers", **SHARED)
-    words = "warpgroup {1}: rows {2} to {3} of D\n"
-    words += f"wgmma m64n{n}k16, {facts.sums} sums in each thread"
-    consumer_rows(board, facts, x, y, n, words)
-    for row in range(WARP_ROWS, m, WARP_ROWS):
-        board.line([x + n - 40, x + n], [y + row] * 2, color="0.3", linewidth=0.7, zorder=5)
-    for warp in range(WARPS * facts.consumers):
-        middle = y + (warp + 0.5) * WARP_ROWS
-        board.on(
-            x + n - 20, middle, f"warp {warp + WARPS}", size=NARROW, zorder=7, va="center_baseline"
-        )
-    words = f"the ring: {facts.stages} stages of {kib(facts.stage_bytes)}"
-    board.label(0, -8, words, ha="left", size=10)
-    words = (
-        "the producer's thread\nloads A and B;\nboth consumers read\nB, and each its own\nrows of A"
-    )
-    board.left(x + n + 8, back + k / 2, words)
-    words = f"D: {m} × {n},\neach row in one\nwarpgroup's registers"
-    board.left(x + n + 8, y + m / 2, words)
 
 
 def draw_registers(axes, facts):
@@ -110,68 +78,13 @@ def draw_registers(axes, facts):
 
 
 def two_consumers(_records):
-    """The tile above, the registers below."""
+    """The registers of v05's warpgroups."""
     facts = facts_of("v05")
-    figure, (tile, registers) = style.figure_of(7.6, 2, height_ratios=(2.1, 1))
-    draw_tile(tile, facts)
-    draw_registers(registers, facts)
-    title = "v05: which warpgroup owns which rows and registers"
+    figure, axes = style.figure_of(3.1)
+    draw_registers(axes, facts)
+    title = "v05: setmaxnreg moves registers from the producer to the consumers"
     second = f"a CTA of {(1 + facts.consumers) * THREADS} threads: a producer and "
     return style.frame(figure, title, f"{second}{facts.consumers} consumers, a warpgroup each")
-
-
-# --- v08 --------------------------------------------------------------------------------------
-
-
-def draw_loads(axes, rung, share):
-    """Two CTAs, of which `share` share a load of B: above what they load, in the middle their stages,
-    below the arrivals that hand a stage back."""
-    facts, shared = facts_of(rung), share > 1
-    board = Board(axes, 0, 100, 121, -7)
-    board.title(50, -4, f"{rung}: {f'clusters of {share}' if shared else 'no clusters'}")
-    rows, width = facts.n // share, 44 / share
-    parts = [
-        (CONSUMERS[part] if shared else SHARED, f"{part * rows} to", (part + 1) * rows - 1)
-        for part in range(share)
-    ]
-    for cta, x in enumerate((3, 77)):
-        board.box(x, 8, 20, 15, f"A\n{facts.m} rows", **CONSUMERS[cta])
-    for part, (look, first, last) in enumerate(parts):
-        board.box(28 + part * width, 8, width, 15, f"B rows\n{first} {last}", **look)
-    board.label(50, 3, "in the L2: a k-tile's rows of A and B for two tiles of D")
-    for cta, left in enumerate((2, 52)):
-        board.frame(left, 47, 46, 25)
-        a, b = (left + 2, left + 16) if cta == 0 else (left + 32, left + 2)
-        board.box(a, 49, 12, 16, "A", **CONSUMERS[cta])
-        for part, (look, first, last) in enumerate(parts):
-            x = b + part * 28 / share
-            board.box(x, 49, 28 / share, 16, f"B\n{first}\n{last}", **look)
-            begin = 28 + (part + 0.5) * width + (0 if shared else (-6, 6)[cta])
-            sender = SENT[part if shared else cta]
-            board.arrow((begin, 23), (x + 14 / share, 49), 7, **sender)
-        board.arrow((13 if cta == 0 else 87, 23), (a + 6, 49), 7, **SENT[cta])
-        side = ("left", "right")[cta]
-        board.label(left + (2 if cta == 0 else 44), 69, f"CTA {cta}: a stage", ha=side)
-        board.box(left + 8, 78, 30, 8, f"{facts.consumers} consumers", **CONSUMERS[cta])
-        arrivals = " + ".join([str(facts.consumers)] * share)
-        board.box(left + 8, 100, 30, 8, f"empty: {arrivals} arrivals", facecolor="white")
-        for to, x in enumerate((25, 75)):
-            if to == cta or shared:
-                shift = (-3, 3)[cta] if shared else 0
-                board.arrow((left + 23, 86), (x + shift, 100), 7, **SENT[cta])
-    requested = 2 * (facts.m + rows) * facts.k
-    words = f"a CTA requests {facts.m} + {rows} rows, {kib(requested)}; "
-    board.label(50, 115, f"{words}{kib(facts.stage_bytes)} arrive", size=10)
-
-
-def cluster(_records):
-    """Without clusters to the left, with them to the right."""
-    figure, (before, after) = style.figure_of(6.2, 1, 2)
-    draw_loads(before, "v07", 1)
-    draw_loads(after, "v08", constant("v08", "CLUSTER"))
-    title = "v08: in a cluster each CTA loads half of B and multicasts it to both"
-    second = "blue, solid: by CTA 0; red, dashed: by CTA 1; arrows from above: loads; below: "
-    return style.frame(figure, title, f"{second}arrivals that hand the stage back")
 
 
 # --- v16 --------------------------------------------------------------------------------------
