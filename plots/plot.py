@@ -16,8 +16,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from plots.draw import banks, bars, energy, fragments, points, records, ring, rungs, style, sums
-from plots.draw import tiles, waves
+from plots.draw import banks, bars, energy, fragments, orders, points, records, ring, rungs
+from plots.draw import style, sums
 
 PICTURES = {  # {name: what draws it from the records, or raises Missing}
     "ladder": bars.ladder,
@@ -34,9 +34,9 @@ IDEAS = {  # of memory and order, drawn from the rungs' texts and the probes' an
     "ideas/wgmma-fragment": fragments.wgmma,
     "ideas/tma-swizzles": banks.swizzles,
     "ideas/bank-conflicts": banks.conflicts,
-    "ideas/tile-orders": tiles.orders,
-    "ideas/tile-orders-l2": tiles.from_dram,
-    "ideas/wave-reuse": waves.draw,
+    "ideas/tile-orders": orders.orders,
+    "ideas/tile-orders-l2": orders.from_dram,
+    "ideas/wave-reuse": orders.wave_reuse,
     "ideas/matrix-descriptor": rungs.descriptor,
     "ideas/two-consumers": rungs.two_consumers,
     "ideas/tall-tile": rungs.tall_tile,

@@ -10,7 +10,7 @@ from plots.draw.records import Missing
 OUR, STEP = {"color": style.SKY}, {"color": style.BLUE}  # STEP: of a rung that the picture names
 SIDES = ({"color": style.SKY}, style.HATCHED)  # the first and the second of two runs
 NAMED = {  # bars of the ladder with a label: what is new there, and where the label ends
-    "v02": "TMA + wgmma",
+    "v02": "TMA +\nwgmma",
     "v04": "ring",
     "v07": "raw mbarriers",
     "v16": "256 × 200 tile",
@@ -39,15 +39,15 @@ def labelled(axes, places, values, words, *, size=9, rotation=0, **how):
         axes.bar_label(shown, [words(value) for _, value in known], padding=2, **text)
 
 
-def lines(axes, there, looks, right):
-    """Lines across, named at their right ends: below its line if another one is close above."""
+def lines(axes, there, looks):
+    """Lines across, named at the left, where bars are low: below its line if one is close above."""
     for who, y in there.items():
         (words, look), top = looks[who], max(there.values())
         axes.axhline(y, zorder=1.5, **look)
         close = any(0 < other - y < 0.09 * top for other in there.values())
         va, offset = ("top", -2) if close else ("bottom", 2)
-        how = {"ha": "right", "va": va, "fontsize": 9, "color": look["color"]}
-        style.note(axes, f"{words} {y:.0f}", (right, y), (0, offset), **how)
+        how = {"ha": "left", "va": va, "fontsize": 9, "color": look["color"]}
+        style.note(axes, f"{words} {y:.0f}", (-0.5, y), (0, offset), **how)
 
 
 def ladder(records):
@@ -59,12 +59,14 @@ def ladder(records):
     for x, (name, rate) in enumerate(zip(names, rates)):
         if name in NAMED:
             axes.bar([x], [rate], width=0.76, **STEP)
-            how = {"ha": "right", "fontsize": 10, "fontweight": "bold", "color": style.BLUE}
-            style.note(axes, NAMED[name], (x + 0.4, max(rate, 0)), (0, 3), **how)
+            how = {"fontsize": 10, "fontweight": "bold", "color": style.BLUE, "bbox": style.CLEAR}
+            if x < 2:  # over the lower bar before it
+                how, x = {**how, "ha": "right"}, x + 0.38
+            style.note(axes, NAMED[name], (x, rate), (0, 5), **how)
     there = {who: run.rate(who).mid for who in BEST if who in run.contenders}
-    lines(axes, there, BEST, len(names) + 2.6)
+    lines(axes, there, BEST)
     style.name_ticks(axes, names)
-    axes.set(xlim=(-0.6, len(names) + 2.6), ylim=(0, 1.12 * max(rates)), ylabel="TFLOPS")
+    axes.set(ylim=(0, 1.12 * max(rates)), ylabel="TFLOPS")
     return style.frame(figure, style.what(run), None)
 
 
@@ -85,9 +87,8 @@ def shapes(track, records):
         values = [run.rate(name).mid if name in run.measured else None for name in run.names]
         labelled(axes, range(len(values)), values, "{:.0f}".format, width=0.76, **OUR)
         style.name_ticks(axes, run.names)
-        right = len(values) + 1.3
-        lines(axes, there, looks, right)
-        axes.set(xlim=(-0.6, right), title=style.shape_words(run))
+        lines(axes, there, looks)
+        axes.set_title(style.shape_words(run))
     panels[0].set_ylabel(runs[0].measure.unit)
     words = style.what(runs[0], shape=len(runs) == 1)
     return style.frame(figure, words, style.details(*runs), more=[more])

@@ -40,7 +40,7 @@ def draw(records):
             style.note(axes, words.replace("-", "−"), (max(high, 0), y), (5, 0), **how)
     axes.set_yticks(range(len(names)), names, fontsize=10)
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="mJ of one GEMM")
-    axes.set_xlim(-50 * most, 1.25e3 * most)
+    axes.set_xlim(-100 * most, 1.25e3 * most)
     axes.axvline(0, color="black", linewidth=0.8)
     more = ["error bars: how far a bar moves if any one of the parts is left out of the fit"]
     if len({(run.commit, run.gpu.get("card")) for run in runs}) > 1:

@@ -14,16 +14,16 @@ SIDE = 8  # of a matrix that ldmatrix moves
 # Fragments are made of matrices of 8 by 8, of which each lane holds two neighbours: (row, column, first
 # register, warp). Of mma.m16n8k16, with the names of a lane's registers and what each matrix is:
 MATRICES = {
-    "A": ("a[{0}]", "A [16][16]: rows m, columns k", (16, 16)),
-    "B": ("b[{0}]", "B [16][8]: rows k, columns n", (16, 8)),
-    "D": ("acc[{0},{1}]", "D [16][8] = A · B", (16, 8)),
+    "A": ("a[{0}]", "A [16][16]: m, k", (16, 16)),
+    "B": ("b[{0}]", "B [16][8]: k, n", (16, 8)),
+    "D": ("{0},{1}", "D [16][8] = A · B: acc", (16, 8)),
 }
 PARTS = {
     "A": ((0, 0, 0, 0), (8, 0, 1, 0), (0, 8, 2, 0), (8, 8, 3, 0)),
     "B": ((0, 0, 0, 0), (8, 0, 1, 0)),
     "D": ((0, 0, 0, 0), (8, 0, 2, 0)),
 }
-GAP = 2.6  # cells between the matrices, for their rows' and columns' numbers
+GAP = 2.4  # cells between the matrices, for their rows' and columns' numbers
 MARGIN = 1.8
 
 THREAD = 109  # of the warpgroup: the one to be shown, in the lowest rows
@@ -33,7 +33,7 @@ ZOOM_COLUMNS = 24
 BANDS = ("#E4EEF5", "#F3EAD9")  # of neighbouring warps
 ABOVE = 4  # rows of the overview between the names of two widths
 
-FORMS = ("ldmatrix .x4", "ldmatrix .x4 .trans", "stmatrix .x4")
+FORMS = ("ldmatrix .x4 and stmatrix .x4", "ldmatrix .x4 .trans")
 APART = 0.8  # rows between two matrices
 NAMED = {"facecolor": "#9CCBEC", "alpha": 0.75, "linewidth": 0, "zorder": 2}
 
@@ -62,7 +62,8 @@ def draw_blocks(board, blocks, thread, words, place_of, size=TEXT):
         place = (*place_of(row, column), width, height)
         if owner == thread:
             name = words.format(register, register + 1)
-            board.held(*place, words=name, size=size if width > 1 else NARROW)
+            thin = {"size": 7, "weight": "normal"} if width == 1 else {"size": size}
+            board.held(*place, words=name, **thin)
         else:
             board.cell(*place, str(owner))
 
@@ -82,17 +83,14 @@ def draw_grid(board, rows, columns, x=0, y=0, first_row=0):
 
 
 def draw_mma(axes):
-    """A to the left of D, B above it, as they are multiplied."""
-    x_d, y_d = MARGIN + 16 + GAP, 2.2 + 16 + GAP
-    board = Board(axes, 0, x_d + 8 + 0.3, y_d + 16 + 0.2, 0)
-    for name, (x, y) in {"A": (MARGIN, y_d), "B": (x_d, 2.2), "D": (x_d, y_d)}.items():
-        words, title, sides = MATRICES[name]
-        how = {"place_of": lambda row, column, x=x, y=y: (x + column, y + row)}
+    """A, B and D side by side."""
+    board, x = Board(axes, 0, MARGIN + 32 + 2 * GAP + 0.3, 18, -0.2), MARGIN
+    for name, (words, title, sides) in MATRICES.items():
+        how = {"place_of": lambda row, column, x=x: (x + column, 2 + row)}
         draw_blocks(board, blocks_of(PARTS[name], name == "B"), LANE, words, **how)
-        draw_grid(board, *sides, x, y)
-        board.title(x + sides[1] / 2, y - 1.5, title)
-    words = f"mma.m16n8k16:\na number is the lane that holds\nthe two neighbours in a cell;\n"
-    board.left(MARGIN, 7, f"{words}orange: lane {LANE}, and the\nregisters that it holds", size=11)
+        draw_grid(board, *sides, x, 2)
+        board.title(x + sides[1] / 2, 0.4, title)
+        x += sides[1] + GAP
 
 
 # --- wgmma.m64nNk16 ---------------------------------------------------------------------------
@@ -163,38 +161,35 @@ def wgmma(_records):
 # --- ldmatrix and stmatrix --------------------------------------------------------------------
 
 
-def height_of(row):
-    """Where a row is drawn."""
-    return row + row // SIDE * APART
+def place_of(row, column):
+    """Where an element is drawn: matrices 0 and 1 one below the other, 2 and 3 beside them."""
+    return column + row // 16 * (SIDE + 2.6), row % 16 + row // SIDE % 2 * APART
 
 
 def draw_form(axes, form):
-    """The four matrices one below the other, each row beside the lane that passes its address: row i
-    is that of lane i."""
-    rows = 4 * SIDE
-    board = Board(axes, -1.9, SIDE + 1.3, height_of(rows) - APART + 0.2, -2.6)
-    board.title(SIDE / 2, -2.0, form)
-    board.index(-0.3, -0.6, "row of lane")
+    """The four matrices, each row beside the lane that passes its address: row i is that of lane i."""
+    board = Board(axes, -2.2, 2 * SIDE + 3, 16 + APART + 0.2, -2.6)
+    board.title(SIDE + 1.3, -2.0, form)
     blocks = blocks_of([(SIDE * i, 0, i, 0) for i in range(4)], form.endswith(".trans"))
-    draw_blocks(board, blocks, LANE, "r[{0}]", lambda row, x: (x, height_of(row)))
-    for row in range(rows):
+    draw_blocks(board, blocks, LANE, "r[{0}]", place_of)
+    for row in range(4 * SIDE):
         this = {"color": style.BLUE, "fontweight": "bold"} if row == LANE else {}
-        board.index(-0.35, height_of(row) + 0.5, row, ha="right", **this)
-    for first in range(0, rows, SIDE):
-        y = height_of(first)
-        board.frame(0, y, SIDE, SIDE)
-        words = f"matrix {first // SIDE}"
-        board.label(SIDE + 0.65, y + SIDE / 2, words, rotation=90, va="center")
-    board.frame(-1.3, height_of(LANE), SIDE + 1.3, 1, **NAMED)
+        x, y = place_of(row, -0.35)
+        board.index(x, y + 0.5, row, ha="right", **this)
+    for first in range(0, 4 * SIDE, SIDE):
+        board.frame(*place_of(first, 0), SIDE, SIDE)
+    for column in (0, SIDE + 2.6):
+        board.index(column + 0.4, -0.6, "row of lane", ha="center")
+    board.frame(*place_of(LANE, -1.3), SIDE + 1.3, 1, **NAMED)
 
 
 def fragments(_records):
-    """mma.sync above, the three forms of ldmatrix and stmatrix below."""
-    figure = style.Figure(figsize=(style.WIDTH, 16.2), layout="constrained")
-    axes = figure.subplot_mosaic([["mma"] * 3, [*FORMS]], height_ratios=(1, 1.08))
+    """mma.sync above, ldmatrix and stmatrix below."""
+    figure = style.Figure(figsize=(style.WIDTH, 8.9), layout="constrained")
+    axes = figure.subplot_mosaic([["mma"] * 2, [*FORMS]])
     draw_mma(axes["mma"])
     for form in FORMS:
         draw_form(axes[form], form)
-    title = "Fragments: which lane holds which element"
-    second = f"below: lane {LANE} passes the address of the blue row and gets the orange elements "
-    return style.frame(figure, title, f"{second}(stmatrix: gives them)")
+    title = "Fragments of mma.m16n8k16, and of ldmatrix and stmatrix: a number is the lane that holds"
+    second = f"orange: lane {LANE} and its registers; blue: the row whose address lane {LANE} passes"
+    return style.frame(figure, f"{title} a cell", second)

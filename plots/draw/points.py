@@ -95,9 +95,10 @@ def share_and_clock(records):
     for name, place in known.items():
         zoomed = all(low < at < high for at, (low, high) in zip(place, PANELS[1][:2]))
         offset, how = BESIDE.get(name, ((8, 0), {}))
+        look = RUNG if name[0] == "v" else OTHER
         if zoomed:
             point(panels[1], name, place, offset, **how)
-            panels[0].plot(*([one] for one in place), **{**POINT, "markersize": 4}, **RUNG)
+            panels[0].plot(*([one] for one in place), **{**POINT, **look, "markersize": 4})
         elif all(low < at < high for at, (low, high) in zip(place, PANELS[0][:2])):
             point(panels[0], name, place, offset, **how)
     (x, right), (y, top), _ = PANELS[1]
@@ -157,7 +158,9 @@ def power(records):
     right.margins(x=0.12)
     right.set_title(f"line: FLOP × {watts:.0f} W / joules")
     title = f"{style.gpu_words(run)}: {style.computation(run)} {style.shape_words(run)}"
-    return style.frame(figure, title, style.details(*both.values()), columns=2)
+    apart = len({(one.commit, one.gpu.get("card")) for one in both.values()}) > 1
+    more = ["Burst and sustained were measured apart: compare within each alone."] if apart else []
+    return style.frame(figure, title, style.details(*both.values()), columns=2, more=more)
 
 
 # --- random shapes ----------------------------------------------------------------------------
@@ -181,7 +184,7 @@ def any_shape(records):
                 axes.plot([ratio], [y], marker="o", markersize=3.5, color=style.SKY, alpha=0.8)
             mean = geometric_mean(ratios)
             axes.plot([mean] * 2, [row - 0.28, row + 0.28], color="black", linewidth=2, zorder=5)
-            style.note(axes, f"{mean:.3f}", (mean, row - 0.28), (0, 1), fontsize=10)
+            style.note(axes, f"{mean:.3f}", (mean, row - 0.28), (0, 2), fontsize=10, bbox=style.CLEAR)
         axes.set(xscale="log", title=words, ylim=(len(found) - 0.4, -0.75))
         low, high = axes.get_xlim()
         axes.set_xticks([tick for tick in (0.5, 0.7, 1, 1.5, 2, 3, 5) if low <= tick <= high])
