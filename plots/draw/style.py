@@ -166,6 +166,8 @@ def others(run):
 
 def settle(figure):
     """Lays the axes out and rounds where they are: the solver's last bits are not always the same."""
+    if not figure.get_constrained_layout():
+        return
     figure.draw_without_rendering()
     places = [axes.get_position().bounds for axes in figure.axes]
     figure.set_layout_engine("none")
