@@ -16,8 +16,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from plots.draw import banks, bars, energy, fragments, orders, points, records, ring, rungs
-from plots.draw import style, sums
+from plots.draw import banks, bars, fragments, orders, points, records, ring, rungs, style, sums
 
 PICTURES = {  # {name: what draws it from the records, or raises Missing}
     "ladder": bars.ladder,
@@ -27,7 +26,7 @@ PICTURES = {  # {name: what draws it from the records, or raises Missing}
     "ladder-a": partial(bars.shapes, "a"),
     "ladder-t": partial(bars.shapes, "t"),
     "fp8": bars.fp8,
-    "energy": energy.draw,
+    "energy": points.energy,
 }
 IDEAS = {  # of memory and order, drawn from the rungs' texts and the probes' answers
     "ideas/fragments": fragments.fragments,

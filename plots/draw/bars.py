@@ -39,6 +39,20 @@ def labelled(axes, places, values, words, *, size=9, rotation=0, **how):
         axes.bar_label(shown, [words(value) for _, value in known], padding=2, **text)
 
 
+def pairs(axes, values, labels, form="{:.0f}"):
+    """Two bars for each column, of the two lists of values."""
+    for i, (of, label) in enumerate(zip(values, labels)):
+        places = [x + 0.4 * i - 0.2 for x in range(len(of))]
+        how = {"width": 0.38, "rotation": 90, "label": label, **SIDES[i]}
+        labelled(axes, places, of, form.format, **how)
+    axes.margins(y=0.2)
+
+
+def mid(run, name, of):
+    """The median of a run's rates or ratios of a program, or None."""
+    return of(name).mid if name in {*run.measured, *run.contenders} else None
+
+
 def lines(axes, there, looks):
     """Lines across, named at the left, where bars are low: below its line if one is close above."""
     for who, y in there.items():
@@ -54,7 +68,7 @@ def ladder(records):
     """The README's: the rates of the headline run; no number on a bar, the table has them."""
     run = records.headline()
     figure, axes = style.figure_of(2.6)
-    names, rates = run.names, [name in run.measured and run.rate(name).mid for name in run.names]
+    names, rates = run.names, [mid(run, name, run.rate) or 0 for name in run.names]
     axes.bar(range(len(names)), rates, width=0.76, **OUR)
     for x, (name, rate) in enumerate(zip(names, rates)):
         if name in NAMED:
@@ -84,7 +98,7 @@ def shapes(track, records):
     figure, panels = style.row(4, len(runs))
     for axes, run in zip(panels, runs):
         there = {who: run.rate(who).mid for who in looks if who in run.contenders}
-        values = [run.rate(name).mid if name in run.measured else None for name in run.names]
+        values = [mid(run, name, run.rate) for name in run.names]
         labelled(axes, range(len(values)), values, "{:.0f}".format, width=0.76, **OUR)
         style.name_ticks(axes, run.names)
         lines(axes, there, looks)
@@ -130,24 +144,20 @@ def side_by_side(records):
         return sorted(run.tracks), run.problem, run.shape, run.protocol
 
     ladders = [[run for run in runs if run.plain and run.measured] for runs in records.files]
-    pairs = ((a, b) for a in ladders[0] for b in ladders[1] if problem(a) == problem(b))
-    runs = next(pairs, None)
+    alike = ((a, b) for a in ladders[0] for b in ladders[1] if problem(a) == problem(b))
+    runs = next(alike, None)
     if not runs:
         raise ValueError("not side by side: the files have no ladder of one problem in common")
     names = list(dict.fromkeys([*runs[0].measured, *runs[1].measured]))
     figure, panels = style.stack(5.6, (1, 1))
-    for i, (run, look) in enumerate(zip(runs, SIDES)):
-        there = [run if name in run.measured else None for name in names]
-        places = [x + 0.4 * i - 0.2 for x in range(len(names))]
-        rates = [one and one.rate(name).mid for one, name in zip(there, names)]
-        ratios = [one and one.ratio(name).mid for one, name in zip(there, names)]
-        how = {"width": 0.38, "rotation": 90, **look}
-        label = f"{style.gpu_words(run)}, {style.when(run)}"
-        labelled(panels[0], places, rates, "{:.0f}".format, label=label, **how)
-        labelled(panels[1], places, ratios, "{:.3f}".format, **how)
-    for axes, words in zip(panels, (runs[0].measure.unit, f"of {runs[0].measure.other_name}")):
-        axes.set_ylabel(words)
-        axes.margins(y=0.25)
+    labels = [f"{style.gpu_words(run)}, {style.when(run)}" for run in runs]
+    pairs(panels[0], [[mid(run, name, run.rate) for name in names] for run in runs], labels)
+    ratios = [[mid(run, name, run.ratio) for name in names] for run in runs]
+    pairs(panels[1], ratios, labels, "{:.3f}")
+    panels[0].set_ylabel(runs[0].measure.unit)
+    panels[1].set_ylabel(f"of {runs[0].measure.other_name}")
     style.name_ticks(panels[1], names)
-    words = f"{style.computation(runs[0])} {style.shape_words(runs[0])}, {runs[0].protocol} protocol"
+    words = (
+        f"{style.computation(runs[0])} {style.shape_words(runs[0])}, {runs[0].protocol} protocol"
+    )
     return style.frame(figure, words, None)

@@ -10,7 +10,6 @@ TEXT = 8.5  # points; about 10 pixels at the width at which GitHub shows a pictu
 SMALL = 8
 NARROW = 7.6  # 9 pixels: for a cell that has no room for more
 
-HELD = {"facecolor": style.ORANGE, "edgecolor": "black", "linewidth": 1.1, "zorder": 3}
 PLAIN = {"facecolor": "white", "edgecolor": "0.72", "linewidth": 0.5}
 FRAME = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3, "zorder": 4}
 EDGED = {"edgecolor": "0.3", "linewidth": 0.8}
@@ -34,10 +33,6 @@ class Board:
         self.axes.add_patch(Rectangle((x, y), width, height, **{**PLAIN, **how}))
         if words:
             self.label(x + width / 2, y + height / 2, words, zorder=5, **text)
-
-    def held(self, *place, words, **how):
-        """A cell of the thread that the picture is about."""
-        self.cell(*place, words, **{"color": "black", "weight": "bold", **HELD, **how})
 
     def box(self, x, y, width, height, words="", **how):
         """An edged cell with a dark text on a light ground, so that a hatch doesn't hide it."""

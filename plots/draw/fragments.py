@@ -33,12 +33,10 @@ ZOOM_COLUMNS = 24
 BANDS = ("#E4EEF5", "#F3EAD9")  # of neighbouring warps
 ABOVE = 4  # rows of the overview between the names of two widths
 
+HELD = {"facecolor": style.ORANGE, "edgecolor": "black", "linewidth": 1.1, "zorder": 3}
 FORMS = ("ldmatrix .x4 and stmatrix .x4", "ldmatrix .x4 .trans")
 APART = 0.8  # rows between two matrices
 NAMED = {"facecolor": "#9CCBEC", "alpha": 0.75, "linewidth": 0, "zorder": 2}
-
-
-# --- what is shown of a fragment --------------------------------------------------------------
 
 
 def blocks_of(parts, transposed=False):
@@ -62,8 +60,8 @@ def draw_blocks(board, blocks, thread, words, place_of, size=TEXT):
         place = (*place_of(row, column), width, height)
         if owner == thread:
             name = words.format(register, register + 1)
-            thin = {"size": 7, "weight": "normal"} if width == 1 else {"size": size}
-            board.held(*place, words=name, **thin)
+            thin = {"size": 7} if width == 1 else {"size": size, "weight": "bold"}
+            board.cell(*place, name, color="black", **HELD, **thin)
         else:
             board.cell(*place, str(owner))
 
@@ -79,9 +77,6 @@ def draw_grid(board, rows, columns, x=0, y=0, first_row=0):
         board.index(x + column + 0.5, y - 0.45, column)
 
 
-# --- mma.m16n8k16 -----------------------------------------------------------------------------
-
-
 def draw_mma(axes):
     """A, B and D side by side."""
     board, x = Board(axes, 0, MARGIN + 32 + 2 * GAP + 0.3, 18, -0.2), MARGIN
@@ -91,9 +86,6 @@ def draw_mma(axes):
         draw_grid(board, *sides, x, 2)
         board.title(x + sides[1] / 2, 0.4, title)
         x += sides[1] + GAP
-
-
-# --- wgmma.m64nNk16 ---------------------------------------------------------------------------
 
 
 def sums_of(warp, columns):
@@ -158,9 +150,6 @@ def wgmma(_records):
     return style.frame(figure, title, second)
 
 
-# --- ldmatrix and stmatrix --------------------------------------------------------------------
-
-
 def place_of(row, column):
     """Where an element is drawn: matrices 0 and 1 one below the other, 2 and 3 beside them."""
     return column + row // 16 * (SIDE + 2.6), row % 16 + row // SIDE % 2 * APART
@@ -190,6 +179,10 @@ def fragments(_records):
     draw_mma(axes["mma"])
     for form in FORMS:
         draw_form(axes[form], form)
-    title = "Fragments of mma.m16n8k16, and of ldmatrix and stmatrix: a number is the lane that holds"
-    second = f"orange: lane {LANE} and its registers; blue: the row whose address lane {LANE} passes"
+    title = (
+        "Fragments of mma.m16n8k16, and of ldmatrix and stmatrix: a number is the lane that holds"
+    )
+    second = (
+        f"orange: lane {LANE} and its registers; blue: the row whose address lane {LANE} passes"
+    )
     return style.frame(figure, f"{title} a cell", second)

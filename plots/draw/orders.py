@@ -37,9 +37,6 @@ RUNGS = {  # whether every other wave walks k backwards, whether loads have hint
 }
 
 
-# --- the model --------------------------------------------------------------------------------
-
-
 def waves_of(order):
     """[[(m, n) of a tile]], wave by wave: what the workers do at the same time."""
     tiles, workers = list(zip(order["m"], order["n"])), order["workers"]
@@ -101,9 +98,6 @@ def hits(order, tile, capacity, backwards, hints):
         if (wave, side) == (SHOWN, "a"):
             found.setdefault(k, []).append(there)
     return [fmean(found[k]) for k in sorted(found)]
-
-
-# --- three orders -----------------------------------------------------------------------------
 
 
 def draw_tiles(board, tile, tiles, look, panels):
@@ -175,9 +169,6 @@ def orders(records):
     return style.frame(figure, title, second)
 
 
-# --- what comes from DRAM ---------------------------------------------------------------------
-
-
 def from_dram(records):
     """The model at the GPU's own L2 beside what was counted there, if it was."""
     gpu, counter = records.headline().gpu, "dram__bytes_read.sum"
@@ -193,7 +184,9 @@ def from_dram(records):
         by_model = dram_reads(order, tile_of(rung), SIZE, rung == BACKWARDS, gpu["l2_bytes"])
         for i, (words, value) in enumerate({"model": by_model, "counted": reads.get(rung)}.items()):
             how = {"label": words, "width": 0.38, **bars.SIDES[i]}
-            bars.labelled(axes, [x + 0.4 * i - 0.2], [value and 1e-9 * value], "{:.2f}".format, **how)
+            bars.labelled(
+                axes, [x + 0.4 * i - 0.2], [value and 1e-9 * value], "{:.2f}".format, **how
+            )
     least = 2e-9 * SIZE**2 * ELEMENT_BYTES
     axes.axhline(least, label=f"A and B once: {least:.2f} GB", **style.LEAST)
     style.name_ticks(axes, [f"{rung}: {words}" for rung, words in MODELLED.items()], fontsize=10)
@@ -203,9 +196,6 @@ def from_dram(records):
     title = f"Bytes read from DRAM by the order of tiles, bf16 GEMM {SIZE}³, {gpu['name']}"
     second = "the model: one cache for A and B, evicts the least recently used; all SMs in step"
     return style.frame(figure, title, second, columns=3, more=more)
-
-
-# --- two waves, and what the second finds of the first's ---------------------------------------
 
 
 def draw_strips(axes, found, capacities):

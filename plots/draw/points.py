@@ -1,13 +1,17 @@
-"""Points: share against clock, TFLOPS against joules, a sweep's ratios."""
+"""Why a rung is faster: share against clock, TFLOPS against joules, and where the joules go; and a
+sweep's ratios."""
 
 from __future__ import annotations
 
 from statistics import fmean, geometric_mean
 
+from matplotlib.patches import Rectangle
+
+from bench.energy import budget
 from bench.sweep import FIRST, TIMED, compared
 from notes.tools.tables import families, swept
 from plots.draw import style
-from plots.draw.bars import SIDES, labelled
+from plots.draw.bars import mid, pairs
 from plots.draw.records import USUAL, Missing
 
 FLOP_PER_CYCLE = 4096  # of an SM's tensor cores, dense bf16, on sm_90
@@ -40,6 +44,8 @@ FAMILIES = {  # a sweep's families of shapes, from above
     "odd": "n or k no multiple of 8",
 }
 PAIRS = {"untimed choice, of cuBLASLt's first": FIRST, "timed, of cuBLASLt's best": TIMED}
+BUDGETS = ({"color": style.SKY, **style.EDGE}, style.HATCHED, {"color": style.GREEN, **style.EDGE})
+ERROR = {"fmt": "none", "ecolor": "black", "capsize": 2, "linewidth": 1.1, "zorder": 3}
 NEAR = 1.15  # times the fewest joules: the panel ends there
 
 
@@ -48,9 +54,6 @@ def point(axes, name, place, offset=(8, 0), **how):
     axes.plot(*([one] for one in place), **POINT, **(RUNG if name[0] in "vs" else OTHER))
     how = {"ha": "left", "va": "center", "fontsize": 9, "zorder": 5, **how}
     style.note(axes, name, place, offset, **how)
-
-
-# --- share and clock --------------------------------------------------------------------------
 
 
 def readings(run):
@@ -103,15 +106,12 @@ def share_and_clock(records):
             point(panels[0], name, place, offset, **how)
     (x, right), (y, top), _ = PANELS[1]
     box = {"facecolor": "none", "edgecolor": style.VERMILION, "linewidth": 1.2}
-    panels[0].add_patch(style.Rectangle((x, y), right - x, top - y, zorder=3, **box))
+    panels[0].add_patch(Rectangle((x, y), right - x, top - y, zorder=3, **box))
     panels[0].set_ylabel("tensor-core share of all cycles, %")
     panels[1].set_title("the marked part")
     title = f"TFLOPS = share × clock × {run.gpu['sms']} SMs × {FLOP_PER_CYCLE} FLOP per cycle"
     second = f"{style.what(run)}; curves: equal TFLOPS"
     return style.frame(figure, title, second, more=[style.details(run)])
-
-
-# --- joules -----------------------------------------------------------------------------------
 
 
 def power(records):
@@ -126,20 +126,13 @@ def power(records):
     bursts = [one for one in bursts if one.gpu["name"] == run.gpu["name"]]
     names = {**{name: name for name in run.measured}, **style.others(run)}
     figure, (left, right) = style.figure_of(4.4, 1, 2, width_ratios=(1.25, 1))
-    both = {"sustained": run, **({"burst": bursts[0]} if bursts else {})}
-    for i, (protocol, look) in enumerate(zip(("burst", "sustained"), SIDES)):
-        of = both.get(protocol)
-        rates = [
-            of.rate(name).mid if of and name in {*of.measured, *of.contenders} else None
-            for name in names.values()
-        ]
-        places = [x + 0.4 * i - 0.2 for x in range(len(names))]
-        how = {"width": 0.38, "rotation": 90, "label": protocol, **look}
-        labelled(left, places, rates, "{:.0f}".format, **how)
+    both = {**({"burst": bursts[0]} if bursts else {}), "sustained": run}
+    pairs(
+        left, [[mid(one, name, one.rate) for name in names.values()] for one in both.values()], both
+    )
     words = [word.replace(" ", "\n") for word in names]
     style.name_ticks(left, words, rotation=90, fontsize=9)
     left.set(ylabel="TFLOPS", title="burst and sustained")
-    left.margins(y=0.16)
     known = {
         word: (run.reading(name, "joules"), run.rate(name).mid, run.reading(name, "watts"))
         for word, name in names.items()
@@ -153,7 +146,13 @@ def power(records):
     right.plot(xs, [1e-12 * run.work * watts / x for x in xs], **style.CUBLAS)
     for i, (word, (x, y, _)) in enumerate(sorted(near.items(), key=lambda one: one[1][0])):
         how = {"ha": "left", "va": "bottom"} if i % 2 else {"ha": "right", "va": "top"}
-        point(right, word, (x, y), (6, 4) if i % 2 else (-6, -4), **how)
+        point(
+            right,
+            word,
+            (x, y),
+            ((-6, -4), (6, 4), (-6, -2), (6, 4))[i % 4] if i != 4 else (-5, -12),
+            **how,
+        )
     right.set(xlabel="joules per GEMM, sustained", ylabel="TFLOPS")
     right.margins(x=0.12)
     right.set_title(f"line: FLOP × {watts:.0f} W / joules")
@@ -163,7 +162,35 @@ def power(records):
     return style.frame(figure, title, style.details(*both.values()), columns=2, more=more)
 
 
-# --- random shapes ----------------------------------------------------------------------------
+def energy(records):
+    """A row for each entry of the budgets, with a bar of each rung."""
+    known = budget.newest(records.runs, records.chosen)
+    if not known:
+        raise Missing("no whole run of a rung's parts at 8192³ (make energy)")
+    runs = [known[rung] for rung in sorted(known)]
+    budgets = [budget.make(run) for run in runs]
+    names = [entry.words for entry in budgets[0].entries]
+    height, most = 0.86 / len(runs), max(e.high for made in budgets for e in made.entries)
+    figure, axes = style.figure_of(1.7 + 0.31 * len(names))
+    for i, (run, made, look) in enumerate(zip(runs, budgets, BUDGETS)):
+        label = f"{budget.rung_of(run)}: {made.joules:.3f} ± {made.error:.3f} J per GEMM"
+        for row, entry in enumerate(made.entries):
+            y = row - 0.43 + (i + 0.5) * height
+            low, value, high = (1e3 * one for one in (entry.low, entry.joules, entry.high))
+            axes.barh(y, value, height=height, zorder=2, label=label, **look)
+            axes.errorbar(value, y, xerr=[[value - low], [high - value]], **ERROR)
+            words = f"{value:.0f} mJ, {100 * entry.joules / made.joules:.1f} %"
+            how = {"ha": "left", "va": "center_baseline", "fontsize": 9}
+            style.note(axes, words.replace("-", "−"), (max(high, 0), y), (5, 0), **how)
+    axes.set_yticks(range(len(names)), names, fontsize=10)
+    axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="mJ of one GEMM")
+    axes.set_xlim(-100 * most, 1.25e3 * most)
+    axes.axvline(0, color="black", linewidth=0.8)
+    more = ["error bars: how far a bar moves if any one of the parts is left out of the fit"]
+    if len({(run.commit, run.gpu.get("card")) for run in runs}) > 1:
+        more.append("The rungs were measured on different cards or commits: joules differ by that.")
+    title = f"Where the joules go. {style.what(runs[0]).rpartition(',')[0]}"
+    return style.frame(figure, title, style.details(*runs), columns=len(runs), more=more)
 
 
 def any_shape(records):
@@ -184,7 +211,9 @@ def any_shape(records):
                 axes.plot([ratio], [y], marker="o", markersize=3.5, color=style.SKY, alpha=0.8)
             mean = geometric_mean(ratios)
             axes.plot([mean] * 2, [row - 0.28, row + 0.28], color="black", linewidth=2, zorder=5)
-            style.note(axes, f"{mean:.3f}", (mean, row - 0.28), (0, 2), fontsize=10, bbox=style.CLEAR)
+            style.note(
+                axes, f"{mean:.3f}", (mean, row - 0.28), (0, 2), fontsize=10, bbox=style.CLEAR
+            )
         axes.set(xscale="log", title=words, ylim=(len(found) - 0.4, -0.75))
         low, high = axes.get_xlim()
         axes.set_xticks([tick for tick in (0.5, 0.7, 1, 1.5, 2, 3, 5) if low <= tick <= high])

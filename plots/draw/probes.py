@@ -31,7 +31,7 @@ def asked(question):
     lines = [line.split() for line in result.stdout.splitlines()]
     if "-" in name:
         text = source(name.partition("-")[2]).splitlines()
-        lines = [[text[int(number) - 1].split()[0], *rest] for number, *rest in lines]
+        lines = sorted([text[int(number) - 1].split()[0], *rest] for number, *rest in lines)
     return " / ".join(map(" ".join, lines))
 
 

@@ -64,7 +64,7 @@ def draw(rows, words, _records=None):
     made, named = [traces.Trace(row) for row in rows], len(rows) == 1
     counts = [len(traces.stages(trace)) + min(len(trace.warps), MOST_ROWS) for trace in made]
     height = 2 + ROW_INCHES[named] * sum(counts) + 0.22 * len(rows) * (not named)
-    figure, panels = style.stack(height, counts, 0.06)
+    figure, panels = style.stack(height, counts)
     panels[0].set_xlim(0, max(trace.end for trace in made))
     for axes, row, trace in zip(panels, rows, made):
         strip(axes, trace, named)
@@ -75,9 +75,13 @@ def draw(rows, words, _records=None):
         for how, label in looks.values():
             panels[0].bar(0, 0, label=label, **EDGE, **how)
     exact = made[0].exact
-    panels[-1].set_xlabel(STEPS if exact else "cycles of the SM's clock since the CTA's first event")
+    panels[-1].set_xlabel(
+        STEPS if exact else "cycles of the SM's clock since the CTA's first event"
+    )
     launch, run = made[0].launch, made[0].run
-    title = words or f"{rows[0]['step']}, CTA {launch['cta']} of {launch['ctas']}: {rows[0]['idea']}"
+    title = (
+        words or f"{rows[0]['step']}, CTA {launch['cta']} of {launch['ctas']}: {rows[0]['idea']}"
+    )
     machine = run.gpu["name"] if run.gpu else f"CPU emulator, policy {launch['policy']}"
     problems = style.distinct(style.shape_words(trace.run) for trace in made)
     return style.frame(figure, title, f"{machine}; {style.computation(run)} {problems}", columns=4)

@@ -20,17 +20,17 @@ CONSUMERS = (  # told apart in grey and by their hatch too
 )
 PRODUCER = {"facecolor": "#8FD0BC"}
 SHARED = {"facecolor": "0.92"}
-CONSTANTS = {"stages": "STAGES", "consumers": "CONSUMERS", "producer": "PRODUCER_REGISTERS"}
-CONSTANTS |= {"registers": "CONSUMER_REGISTERS"}
 
 
 def facts_of(rung):
     """Its constants, in elements of bf16 and registers of a thread: those with setmaxnreg, and a
     consumer's sums."""
     m, n, k = tile_of(rung)
-    facts = {name: constant(rung, number) for name, number in CONSTANTS.items()}
-    sums = m * n // (THREADS * facts["consumers"])
-    return SimpleNamespace(m=m, n=n, k=k, stage_bytes=2 * (m + n) * k, sums=sums, **facts)
+    names = ("STAGES", "CONSUMERS", "PRODUCER_REGISTERS", "CONSUMER_REGISTERS")
+    stages, consumers, producer, registers = (constant(rung, name) for name in names)
+    bytes_and_sums = {"stage_bytes": 2 * (m + n) * k, "sums": m * n // (THREADS * consumers)}
+    facts = {"stages": stages, "consumers": consumers, "producer": producer}
+    return SimpleNamespace(m=m, n=n, k=k, registers=registers, **facts, **bytes_and_sums)
 
 
 def kib(count):
@@ -46,48 +46,37 @@ def consumer_rows(board, facts, x, y, width, words):
         board.box(x, y + consumer * rows, width, rows, text, **CONSUMERS[consumer])
 
 
-# --- v05 --------------------------------------------------------------------------------------
-
-
-def draw_registers(axes, facts):
-    """The registers of a thread of each warpgroup, as they start and after setmaxnreg."""
-    groups = 1 + facts.consumers
-    start = SM_REGISTERS // (groups * THREADS) // STEP * STEP
-    most, right, height = facts.registers, 330, 0.8
-    board = Board(axes, -78, right + most + 2, groups + 0.6, -1)
-    for x, words in ((0, "at the launch"), (right, "after setmaxnreg")):
-        board.label(x, -0.45, f"registers of a thread, {words}", ha="left", size=10)
-    for group in range(groups):
-        look = CONSUMERS[group - 1] if group else PRODUCER
-        name, middle = f"consumer {group - 1}" if group else "producer", group + height / 2
-        board.left(-4, middle, f"warpgroup {group}:\n{name}", ha="right", linespacing=1.2)
-        board.box(0, group, start, height, str(start), **look)
-        now = most if group else facts.producer
-        board.box(right, group, now, height, "" if group else str(now), **look)
-        if group:
-            board.box(right, group, facts.sums, height, f"{facts.sums} sums", **look)
-            words = f"{now - facts.sums} others,\n{now} in all"
-            board.on(right + (facts.sums + now) / 2, middle, words)
-        else:
-            board.left(right + now + 5, middle, f"gives {start - now} away")
-    total = THREADS * (facts.producer + facts.consumers * most)
-    after = f"{THREADS} · {facts.producer} + {THREADS * facts.consumers} · {most}"
-    before, y = f"{groups * THREADS} · {start} = {groups * THREADS * start:,}", groups + 0.2
-    board.label(0, y, before, ha="left", size=10)
-    board.label(right, y, f"{after} = {total:,}, of {SM_REGISTERS:,}", ha="left", size=10)
-
-
 def two_consumers(_records):
-    """The registers of v05's warpgroups."""
+    """The registers of a thread of each of v05's warpgroups, as they start and after setmaxnreg."""
     facts = facts_of("v05")
+    groups, most, right, high = 1 + facts.consumers, facts.registers, 240, 0.8
+    start = SM_REGISTERS // (groups * THREADS) // STEP * STEP
     figure, axes = style.figure_of(3.1)
-    draw_registers(axes, facts)
+    board = Board(axes, -62, right + most + 2, groups + 0.6, -1)
+    for group in range(groups):
+        look, name = PRODUCER, "producer"
+        if group:
+            look, name = CONSUMERS[group - 1], f"consumer {group - 1}"
+        board.left(-4, group + high / 2, f"warpgroup {group}:\n{name}", ha="right", linespacing=1.2)
+        board.box(0, group, start, high, str(start), **look)
+        if group:
+            board.box(right, group, facts.sums, high, f"{facts.sums} sums", **look)
+            others = f"{most - facts.sums} others,\n{most} in all"
+            board.box(right + facts.sums, group, most - facts.sums, high, others, **look)
+        else:
+            board.box(right, group, facts.producer, high, str(facts.producer), **look)
+            words = f"gives {start - facts.producer} away"
+            board.left(right + facts.producer + 5, group + high / 2, words)
+    all_threads, total = groups * THREADS, THREADS * (facts.producer + facts.consumers * most)
+    after = f"{THREADS} · {facts.producer} + {THREADS * facts.consumers} · {most} = {total:,}"
+    before = f"{all_threads} · {start} = {all_threads * start:,}"
+    for x, words, sum_of in ((0, "at the launch", before), (right, "after setmaxnreg", after)):
+        board.label(x, -0.45, f"registers of a thread, {words}", ha="left", size=10)
+        board.label(x, groups + 0.2, f"{sum_of} of {SM_REGISTERS:,}", ha="left", size=10)
     title = "v05: setmaxnreg moves registers from the producer to the consumers"
-    second = f"a CTA of {(1 + facts.consumers) * THREADS} threads: a producer and "
-    return style.frame(figure, title, f"{second}{facts.consumers} consumers, a warpgroup each")
+    second = f"a CTA of {all_threads} threads: a producer and {facts.consumers} consumers, "
+    return style.frame(figure, title, f"{second}a warpgroup each")
 
-
-# --- v16 --------------------------------------------------------------------------------------
 
 STAGED = {"v14": 2, "v16": 1}  # 64 rows of each consumer in so many parts, one at a time
 
@@ -143,9 +132,6 @@ def tall_tile(_records):
     title = f"v16's tile against v14's: {100 * (1 - upper / lower):.0f} % fewer bytes per FLOP"
     second = "to scale: a tile of D with a k-tile of A and B; the CTA's shared memory; "
     return style.frame(figure, title, f"{second}a consumer's registers")
-
-
-# --- v02 --------------------------------------------------------------------------------------
 
 
 ADDRESS = 33 * 1024  # of the tile

@@ -8,7 +8,6 @@ import sys
 try:
     import matplotlib
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
     from PIL import Image  # matplotlib itself writes PNGs with it
 except ImportError:
     sys.exit("plot: needs matplotlib; 'make plots' sets it up")
@@ -23,17 +22,14 @@ LINE_INCHES = 0.178  # one line of the legend
 TITLE_INCHES = 0.68  # the two lines above the axes
 
 # Okabe and Ito's palette. Everything is told apart without colour too: by hatch, marker or dashes.
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-
-CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILION = "#0072B2", "#D55E00"
+CUBLAS = {"color": "black", "linestyle": "--", "linewidth": 1.4}
 SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
 LEAST = {"color": GREEN, "linestyle": ":", "linewidth": 2}
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # under a text on a line
-PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
 EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
 HATCHED = {"color": ORANGE, "hatch": "///", **EDGE}
-
 RC = {
     "text.parse_math": False,  # a record's $ is a $
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -43,13 +39,9 @@ RC = {
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "0.88",
     "hatch.linewidth": 0.7,
-    "figure.facecolor": "white",  # opaque, for GitHub's dark mode
-    "savefig.facecolor": "white",
+    "savefig.facecolor": "white",  # opaque, for GitHub's dark mode
 }
-
 matplotlib.rcdefaults()  # whatever the user's are
 matplotlib.rcParams.update(RC)
 
@@ -85,23 +77,23 @@ def distinct(values):
     return ", ".join(dict.fromkeys(map(str, values)))
 
 
-def commits(runs):
-    """'commit 1234567' or 'commits 1234567, 89abcde'"""
-    names = distinct(run.commit for run in runs)
-    return f"commit{'s' if ',' in names else ''} {names}"
-
-
 def when(*runs):
     """'2026-01-31, commit 1234567'"""
-    return f"{distinct(run.date[:10] for run in runs)}, {commits(runs)}"
+    names = distinct(run.commit for run in runs)
+    commits = f"commit{'s' if ',' in names else ''} {names}"
+    return f"{distinct(run.date[:10] for run in runs)}, {commits}"
 
 
 def details(*runs):
     """The picture's second line: inputs, versions, dates, commits."""
     inputs = distinct(run.problem["inputs"] for run in runs)
-    cuda = distinct(run.gpu["cuda"] for run in runs)
-    cublas = distinct(run.gpu["cublas"] for run in runs)
+    cuda, cublas = (distinct(run.gpu[key] for run in runs) for key in ("cuda", "cublas"))
     return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*runs)}"
+
+
+def others(run):
+    """{words: name} of those of OTHERS that were timed in that run."""
+    return {words: name for words, name in OTHERS.items() if name in run.contenders}
 
 
 def figure_of(height, *grid, **how):
@@ -110,17 +102,16 @@ def figure_of(height, *grid, **how):
     return figure, figure.subplots(*grid, **how)
 
 
-def stack(height, ratios, hspace=0.05):
+def stack(height, ratios):
     """The same with axes one below the other, of these heights, on one x axis; a list of axes."""
-    grid = {"height_ratios": ratios, "hspace": hspace}
-    figure, panels = figure_of(height, len(ratios), 1, sharex=True, squeeze=False, gridspec_kw=grid)
+    how = {"sharex": True, "squeeze": False, "height_ratios": ratios}
+    figure, panels = figure_of(height, len(ratios), 1, **how)
     return figure, list(panels[:, 0])
 
 
 def row(height, count):
     """The same with so many axes side by side, on one y axis."""
-    how = {"sharey": True, "squeeze": False, "gridspec_kw": {"wspace": 0.03}}
-    figure, panels = figure_of(height, 1, count, **how)
+    figure, panels = figure_of(height, 1, count, sharey=True, squeeze=False)
     return figure, list(panels[0])
 
 
@@ -130,49 +121,39 @@ def note(axes, text, place, offset, **how):
     axes.annotate(text, place, offset, textcoords="offset points", **how)
 
 
-def frame(figure, title, second, *, columns=1, more=()):
+def name_ticks(axes, names, **how):
+    """One labelled place on the x axis for each name."""
+    axes.set_xticks(range(len(names)), names, **how)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def frame(figure, above, second, *, columns=1, more=()):
     """Titles above and one legend below all axes, which get the room between."""
-    height = figure.get_size_inches()[1]
-    figure.text(0.5, 1 - 0.08 / height, title, ha="center", va="top", fontsize=12)
+    height, entries = figure.get_size_inches()[1], {}
+    figure.text(0.5, 1 - 0.08 / height, above, ha="center", va="top", fontsize=12)
     figure.text(0.5, 1 - 0.36 / height, second or "", ha="center", va="top", fontsize=10)
-    entries = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries.update(zip(labels, handles))
-    lines = -(-len(entries) // columns) + len(more)
-    below = (LINE_INCHES * lines + 0.08) / height
+    below = (LINE_INCHES * (-(-len(entries) // columns) + len(more)) + 0.08) / height
     how = {"loc": "upper left", "ncols": columns, "borderaxespad": 0, "labelspacing": 0.3}
     figure.legend(entries.values(), entries, bbox_to_anchor=(0.01, below), **how)
     for i, text in enumerate(reversed(more)):
         y = (LINE_INCHES * i + 0.07) / height
         figure.text(0.017, y, text, va="bottom", fontsize=10)
-    above = (TITLE_INCHES if second else TITLE_INCHES / 2) / height
-    figure.get_layout_engine().set(rect=(0, below, 1, 1 - above - below))
+    top = (TITLE_INCHES if second else TITLE_INCHES / 2) / height
+    figure.get_layout_engine().set(rect=(0, below, 1, 1 - top - below))
     return figure
-
-
-def name_ticks(axes, names, places=None, **how):
-    """One labelled place on the x axis for each name: one column each, unless places are given."""
-    places = list(range(len(names)) if places is None else places)
-    axes.set_xticks(places, names, **how)
-    axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-0.6, max(places, default=0) + 0.6)
-
-
-def others(run):
-    """{words: name} of those of OTHERS that were timed in that run."""
-    return {words: name for words, name in OTHERS.items() if name in run.contenders}
 
 
 def settle(figure):
     """Lays the axes out and rounds where they are: the solver's last bits are not always the same."""
-    if not figure.get_constrained_layout():
-        return
-    figure.draw_without_rendering()
-    places = [axes.get_position().bounds for axes in figure.axes]
-    figure.set_layout_engine("none")
-    for axes, bounds in zip(figure.axes, places):
-        axes.set_position([round(number, 4) for number in bounds])
+    if figure.get_constrained_layout():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axes in figure.axes:
+            axes.set_position([round(number, 4) for number in axes.get_position().bounds])
 
 
 def save(figure, folder, name):

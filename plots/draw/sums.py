@@ -24,16 +24,6 @@ def of_byte(byte):
     return -number if byte & 0x80 else number, counts if number else ZERO
 
 
-def of_word(digits):
-    """An fp32 number."""
-    return struct.unpack(">f", bytes.fromhex(digits))[0]
-
-
-def exponent_of(number):
-    """That of its highest bit."""
-    return math.frexp(number)[1] - 1
-
-
 def cut(number, last):
     """Without the bits below 2^last, towards zero."""
     return math.trunc(number / 2.0**last) * 2.0**last
@@ -44,12 +34,13 @@ def recorded():
     and the sum as it is recorded. All are exact in double precision."""
     lines = (results.RESULTS / FILE).read_text(encoding="utf-8").splitlines()
     a, b, addend, result = lines[LINE - 1].split()
-    terms, exponents = {"addend": of_word(addend)}, [exponent_of(of_word(addend))]
+    start, got = (struct.unpack(">f", bytes.fromhex(word))[0] for word in (addend, result))
+    terms, exponents = {"addend": start}, ones_of(start)[:1]
     for i, pair in enumerate(zip(bytes.fromhex(a), bytes.fromhex(b))):
         (left, of_left), (right, of_right) = map(of_byte, pair)
         terms[f"a[{i}] · b[{i}]"] = left * right
         exponents.append(of_left + of_right)
-    return terms, max(exponents) - KEPT, of_word(result)
+    return terms, max(exponents) - KEPT, got
 
 
 def ones_of(number):
@@ -74,20 +65,15 @@ def draw(_records):
     """The terms, the largest first, on one scale of bits; below them their sum."""
     terms, last, got = recorded()
     kept, exact = sum(cut(term, last) for term in terms.values()), sum(terms.values())
-    last_of_sum = max(exponent_of(kept) - KEPT, last)
+    last_of_sum = max(ones_of(kept)[0] - KEPT, last)
     if cut(kept, last_of_sum) != got:
         raise ValueError(f"{FILE}, line {LINE}: {cut(kept, last_of_sum)} is not what was recorded")
     ones = [one for number in (*terms.values(), kept, got, exact) for one in ones_of(number)]
     highest, lowest = max(ones), min(ones)
-    sums = (
-        ("what is kept, added", kept, last),
-        ("cut off again: the H200's", got, last_of_sum),
-        ("the exact sum", exact, lowest),
-    )
-    count = len(terms)
-    below, edge = count + 1.6, highest - last + 1
+    count, edge = len(terms), highest - last + 1
+    below = count + 1.6
     figure, axes = style.figure_of(8.6)
-    board = Board(axes, -9.2, highest - lowest + 1.2, below + len(sums) + 0.2, -2.3)
+    board = Board(axes, -9.2, highest - lowest + 1.2, below + 3.2, -2.3)
     for exponent in range(highest, lowest - 1, -1):
         if exponent % 4 == 0:
             words = str(2**exponent) if exponent >= 0 else f"1/{2**-exponent}"
@@ -96,8 +82,9 @@ def draw(_records):
     names = sorted(list(terms)[1:] + ["addend"], key=lambda name: -abs(terms[name]))
     for y, name in enumerate(names):
         draw_row(board, name, terms[name], y, last, highest)
-    for y, (name, number, one) in enumerate(sums):
-        draw_row(board, name, number, below + y, one, highest)
+    draw_row(board, "what is kept, added", kept, below, last, highest)
+    draw_row(board, "cut off again: the H200's", got, below + 1, last_of_sum, highest)
+    draw_row(board, "the exact sum", exact, below + 2, lowest, highest)
     board.line([edge] * 2, [-1, count + 0.2], color=style.VERMILION, linewidth=1.8, zorder=6)
     how = {"color": style.VERMILION, "fontweight": "bold"}
     board.label(edge - 0.4, -1.6, f"{KEPT} bits below the largest exponent", ha="right", **how)
