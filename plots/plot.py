@@ -16,7 +16,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from plots.draw import banks, bars, fragments, orders, points, records, ring, rungs, style, sums
+from plots.draw import banks, bars, fragments, orders, points, records, ring, rungs, style
 
 PICTURES = {  # {name: what draws it from the records, or raises Missing}
     "ladder": bars.ladder,
@@ -39,7 +39,7 @@ IDEAS = {  # of memory and order, drawn from the rungs' texts and the probes' an
     "ideas/matrix-descriptor": rungs.descriptor,
     "ideas/two-consumers": rungs.two_consumers,
     "ideas/tall-tile": rungs.tall_tile,
-    "ideas/e4m3-sums": sums.draw,
+    "ideas/e4m3-sums": fragments.e4m3_sums,
 }
 
 
@@ -69,18 +69,13 @@ def draw(pictures, runs, folder):
 def main(arguments):
     """Parses the command line; expected errors become one line and exit status 2."""
     parser = argparse.ArgumentParser(description="Draw the recorded results.", allow_abbrev=False)
-    parser.add_argument(
-        "--results",
-        metavar="FILE[,FILE]",
-        type=lambda text: [Path(name) for name in text.split(",") if name],
-        default=[],
-        help="one file, or two to lay side by side (default: the newest in bench/results)",
-    )
+    words = "one file, or two to lay side by side (default: all of bench/results)"
+    parser.add_argument("--results", metavar="FILE[,FILE]", default="", help=words)
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
     options = parser.parse_args(arguments)
     folder = options.out or Path("build/plots" if options.results else "plots")
     try:
-        runs = records.load(options.results)
+        runs = records.load([Path(name) for name in options.results.split(",") if name])
         if draw(pictures_of(runs), runs, folder):
             return 0
         print("plot: no picture can be drawn from these results", file=sys.stderr)

@@ -7,7 +7,7 @@ RUNG_PROBES := $(PROBED_RUNGS:%=$(BUILD)/probes/bank_conflicts-%)
 OTHER_PROBES := $(patsubst plots/probes/%.cu,$(BUILD)/probes/%,$(wildcard plots/probes/*.cu))
 PROBES := $(RUNG_PROBES) $(OTHER_PROBES)
 probes: $(PROBES)
-	BUILD=$(BUILD) $(PYTHON) -m plots.draw.probes
+	BUILD=$(BUILD) $(PYTHON) -m plots.draw.records
 $(OTHER_PROBES:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/probes/%.o: $$(wildcard plots/probes/$$*.c*)
 $(BUILD)/probes/bank_conflicts.o: KERNEL_FLAGS += -iquote emulator/src
 $(RUNG_PROBES): $(BUILD)/probes/bank_conflicts-%: $(BUILD)/emulated/%.o $(BUILD)/probes/bank_conflicts.o

@@ -135,8 +135,8 @@ def test_ladder():
 @pytest.mark.parametrize("name", PROBES.split())
 def test_probes(name):
     """What is committed of a probe is what it says."""
-    answers = {question: of("probes").asked(question) for question in of("probes").answers()}
-    known = {q: answer for q, answer in of("probes").answers().items() if q.split()[0] == name}
+    answers = {question: of("records").asked(question) for question in of("records").answers()}
+    known = {q: answer for q, answer in of("records").answers().items() if q.split()[0] == name}
     assert known and {q: answers[q] for q in known} == known
 
 
@@ -157,7 +157,7 @@ def test_grey():
 @pytest.mark.parametrize("rung", LINES)
 def test_lines(rung):
     """The rung does what its picture shows."""
-    assert [line for line in LINES[rung].split("|") if line not in of("probes").source(rung)] == []
+    assert [line for line in LINES[rung].split("|") if line not in of("records").source(rung)] == []
 
 
 @pytest.mark.parametrize(("mebibytes", "times"), [(16, 1), (0, 8)])

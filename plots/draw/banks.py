@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from plots.draw import style
-from plots.draw.cells import SMALL, Board
-from plots.draw.probes import ask
+from plots.draw.records import ask
+from plots.draw.style import SMALL, Board
 
 BANKS, BANK_BYTES = 32, 4
 LINE_BYTES = BANKS * BANK_BYTES
@@ -23,12 +23,9 @@ CHUNKS = LINE_BYTES // CHUNK_BYTES  # in a line of all banks
 ROWS_READ = 8  # by ldmatrix, of one matrix
 
 PAIRS = {  # what is done: its kind, how its line begins, the rungs without and with the swizzle
-    "ldmatrix reads four matrices of eight rows; coloured: the first": (
-        ("read", "ldmatrix_x4(fragment,"),
-        ("a03", "a04"),
-    ),
-    "4-byte stores of a fragment: eight rows": (("write", "store_pair("), ("a03", "a04")),
-    "4-byte stores of a column: 32 rows": (("write", "store_shared("), ("t02", "t03")),
+    "ldmatrix of four matrices; coloured: the first": ("read", "ldmatrix_x4(fragment,", "a03 a04"),
+    "4-byte stores of a fragment: eight rows": ("write", "store_pair(", "a03 a04"),
+    "4-byte stores of a column: 32 rows": ("write", "store_shared(", "t02 t03"),
 }
 ONE_TILE = {"a": (256, 128, 64), "t": (32, 32, 0)}  # m, n and k, by track
 KINDS = ("row after row", "128-byte swizzle")
@@ -155,8 +152,8 @@ def draw_access(axes, title, site, lines, height):
 def conflicts(_records):
     """A pair in each row."""
     pairs = {
-        what: {rung: site_of(rung, *line) for rung in rungs}
-        for what, (line, rungs) in PAIRS.items()
+        what: {rung: site_of(rung, *line) for rung in rungs.split()}
+        for what, (*line, rungs) in PAIRS.items()
     }
     sizes = []  # (lines of 128 bytes that the accesses reach, the height of one)
     for pair in pairs.values():

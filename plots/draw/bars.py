@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from bench import results
 from notes.tools.tables import SHAPES, title
 from plots.draw import style
@@ -9,12 +11,8 @@ from plots.draw.records import Missing
 
 OUR, STEP = {"color": style.SKY}, {"color": style.BLUE}  # STEP: of a rung that the picture names
 SIDES = ({"color": style.SKY}, style.HATCHED)  # the first and the second of two runs
-NAMED = {  # bars of the ladder with a label: what is new there, and where the label ends
-    "v02": "TMA +\nwgmma",
-    "v04": "ring",
-    "v07": "raw mbarriers",
-    "v16": "256 × 200 tile",
-}
+# Bars of the ladder with a label: what is new there.
+NAMED = {"v02": "TMA +\nwgmma", "v04": "ring", "v07": "raw mbarriers", "v16": "256 × 200 tile"}
 BEST = {"cublas": ("cuBLAS", style.CUBLAS), "cublaslt": ("cuBLASLt's best", style.SECOND)}
 LINES = {  # of each track what the rungs are compared with, and what has no bar
     "a": (
@@ -95,15 +93,15 @@ def shapes(track, records):
     runs = [shown[shape] for shape in wanted if shape in shown] or [*shown.values()]
     if not runs:
         raise Missing(f'no burst run of {track}02 and the rungs above it (--track "{track}")')
-    figure, panels = style.row(4, len(runs))
-    for axes, run in zip(panels, runs):
+    figure, panels = style.figure_of(4, 1, len(runs), sharey=True, squeeze=False)
+    for axes, run in zip(panels[0], runs):
         there = {who: run.rate(who).mid for who in looks if who in run.contenders}
         values = [mid(run, name, run.rate) for name in run.names]
         labelled(axes, range(len(values)), values, "{:.0f}".format, width=0.76, **OUR)
         style.name_ticks(axes, run.names)
         lines(axes, there, looks)
         axes.set_title(style.shape_words(run))
-    panels[0].set_ylabel(runs[0].measure.unit)
+    panels[0][0].set_ylabel(runs[0].measure.unit)
     words = style.what(runs[0], shape=len(runs) == 1)
     return style.frame(figure, words, style.details(*runs), more=[more])
 
@@ -118,8 +116,8 @@ def fp8(records):
                 found[run.shape].setdefault(name, run)
     if not all(found.values()):
         raise Missing("no burst runs with block scales (python3 -m bench.record --only f-rivals)")
-    figure, panels = style.row(3.6, len(found))
-    for axes, (shape, at) in zip(panels, found.items()):
+    figure, panels = style.figure_of(3.6, 1, len(found), sharey=True, squeeze=False)
+    for axes, (shape, at) in zip(panels[0], found.items()):
         names = sorted(at, key=results.name_order)
         for x, name in enumerate(names):
             look = SIDES[results.is_rival(name)]
@@ -128,7 +126,7 @@ def fp8(records):
         axes.axhline(1, zorder=1.5, **style.SECOND)
         style.name_ticks(axes, ["Deep-\nGEMM" if results.is_rival(one) else one for one in names])
         axes.set(ylim=(0, 1.25), title=title(shape))
-    panels[0].set_ylabel("of cuBLASLt's best")
+    panels[0][0].set_ylabel("of cuBLASLt's best")
     runs = [run for at in found.values() for run in at.values()]
     words = f"{style.gpu_words(runs[0])}: FP8 GEMM, block scales, burst protocol"
     more = [f"{', '.join(UNSCALED)} have one scale for each matrix: another problem."]
@@ -144,8 +142,7 @@ def side_by_side(records):
         return sorted(run.tracks), run.problem, run.shape, run.protocol
 
     ladders = [[run for run in runs if run.plain and run.measured] for runs in records.files]
-    alike = ((a, b) for a in ladders[0] for b in ladders[1] if problem(a) == problem(b))
-    runs = next(alike, None)
+    runs = next(((a, b) for a, b in product(*ladders) if problem(a) == problem(b)), None)
     if not runs:
         raise ValueError("not side by side: the files have no ladder of one problem in common")
     names = list(dict.fromkeys([*runs[0].measured, *runs[1].measured]))
@@ -157,7 +154,5 @@ def side_by_side(records):
     panels[0].set_ylabel(runs[0].measure.unit)
     panels[1].set_ylabel(f"of {runs[0].measure.other_name}")
     style.name_ticks(panels[1], names)
-    words = (
-        f"{style.computation(runs[0])} {style.shape_words(runs[0])}, {runs[0].protocol} protocol"
-    )
-    return style.frame(figure, words, None)
+    words = f"{style.computation(runs[0])} {style.shape_words(runs[0])}, {runs[0].protocol}"
+    return style.frame(figure, f"{words} protocol", None)

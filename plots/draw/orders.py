@@ -14,9 +14,8 @@ from statistics import fmean
 
 from bench import results
 from plots.draw import bars, style
-from plots.draw.cells import SMALL, Board
-from plots.draw.probes import order_of, tile_of
-from plots.draw.records import Missing
+from plots.draw.records import order_of, tile_of
+from plots.draw.style import SMALL, Board
 
 SIZE, ELEMENT_BYTES = results.SIZE, 2  # of m, n and k; of bf16
 ORDERS = {"v05": "column by column", "v10": "in groups of rows", "v11": "along a Hilbert curve"}
@@ -148,8 +147,8 @@ def draw_order(axes, rung, order):
         if places and abs(place[0] - places[-1][0]) + abs(place[1] - places[-1][1]) > width:
             places.append((math.nan, math.nan))
         places.append(place)
-    board.line(*zip(*places), color="0.35", linewidth=0.6, zorder=3)
-    board.line(*places[0], marker="o", linestyle="none", color="black", markersize=4, zorder=6)
+    board.axes.plot(*zip(*places), color="0.35", linewidth=0.6, zorder=3)
+    board.axes.plot(*places[0], marker="o", linestyle="none", color="black", markersize=4, zorder=6)
     requested = order["workers"] * (height + width) * SIZE * ELEMENT_BYTES
     facts = f"{order['workers']} tiles of {height} × {width} at once:\n"
     facts += f"a wave reads {1e-6 * fmean(reads):.0f} MB on average,\n"
@@ -172,11 +171,7 @@ def orders(records):
 def from_dram(records):
     """The model at the GPU's own L2 beside what was counted there, if it was."""
     gpu, counter = records.headline().gpu, "dram__bytes_read.sum"
-    try:
-        known = records.counted()
-    except Missing:
-        known = {}
-    known = {rung: known[rung] for rung in MODELLED if rung in known}
+    known = {rung: one for rung, one in records.counted().items() if rung in MODELLED}
     reads = {rung: row["counters"][counter] for rung, (_, row) in known.items()}
     figure, axes = style.figure_of(3.6)
     for x, rung in enumerate(MODELLED):

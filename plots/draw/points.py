@@ -3,6 +3,7 @@ sweep's ratios."""
 
 from __future__ import annotations
 
+import math
 from statistics import fmean, geometric_mean
 
 from matplotlib.patches import Rectangle
@@ -23,19 +24,9 @@ PANELS = (  # of the plane: clocks in GHz, shares in %, TFLOPS of the curves
     ((1.55, 1.82), (25, 101), (300, 400, 500, 600, 700, 800)),
     ((1.57, 1.70), (91, 99), (800, 820, 840, 860, 880)),
 )
-TO_LEFT = {"ha": "right", "va": "center"}
-BESIDE = {  # where a name is, if not to the right of its point: points, and how it is aligned
-    "v06": ((0, 6), {"ha": "center", "va": "bottom"}),
-    "v08": ((-8, 0), TO_LEFT),
-    "v11": ((0, 6), {"ha": "center", "va": "bottom"}),
-    "v12": ((-7, -3), {"ha": "right", "va": "top"}),
-    "v10": ((-7, 5), {"ha": "right", "va": "bottom"}),
-    "v09": ((7, -6), {"ha": "left", "va": "top"}),
-    "v07": ((-7, -5), {"ha": "right", "va": "top"}),
-    "v13": ((4, 7), {"ha": "left", "va": "bottom"}),
-    "v17": ((8, 3), {"ha": "left", "va": "bottom"}),
-    "v16": ((-8, 3), {"ha": "right", "va": "bottom"}),
-}
+# Where a name is, in points from its point, if not to the right.
+BESIDE = {"v06": (0, 6), "v07": (-7, -5), "v08": (-8, 0), "v09": (7, -6), "v10": (-7, 5)}
+BESIDE |= {"v11": (0, 6), "v12": (-7, -3), "v13": (4, 7), "v16": (-8, 3), "v17": (8, 3)}
 FAMILIES = {  # a sweep's families of shapes, from above
     "aligned": "aligned: m, n multiples of 128",
     "any": "unaligned: n, k multiples of 8",
@@ -49,10 +40,12 @@ ERROR = {"fmt": "none", "ecolor": "black", "capsize": 2, "linewidth": 1.1, "zord
 NEAR = 1.15  # times the fewest joules: the panel ends there
 
 
-def point(axes, name, place, offset=(8, 0), **how):
-    """One of them, with its name."""
+def point(axes, name, place, offset):
+    """One of them, with its name, so many points from it."""
     axes.plot(*([one] for one in place), **POINT, **(RUNG if name[0] in "vs" else OTHER))
-    how = {"ha": "left", "va": "center", "fontsize": 9, "zorder": 5, **how}
+    (x, y), sides = offset, lambda one, *words: words[(one > 0) - (one < 0)]
+    how = {"ha": sides(x, "center", "left", "right"), "va": sides(y, "center", "bottom", "top")}
+    how |= {"fontsize": 9, "zorder": 5}
     style.note(axes, name, place, offset, **how)
 
 
@@ -69,11 +62,8 @@ def readings(run):
 def clean(run):
     """True if each rung's speed is share times clock: the mean clock has a slow launch, if there was one,
     and the median speed has none."""
-    rest = [
-        run.rate(name).mid / (clock * share)
-        for name, (clock, share) in readings(run).items()
-        if name in run.measured
-    ]
+    known = {name: math.prod(both) for name, both in readings(run).items() if name in run.measured}
+    rest = [run.rate(name).mid / product for name, product in known.items()]
     return bool(rest) and max(rest) < SLACK * min(rest)
 
 
@@ -86,7 +76,10 @@ def share_and_clock(records):
     if not known:
         raise Missing(f"no tensor-core share and clock known of an {run.gpu['name']}")
     figure, panels = style.figure_of(4.6, 1, 2, width_ratios=(1, 1.5))
-    for axes, (clocks, shares, curves) in zip(panels, PANELS):
+    (low, high), shares, curves = PANELS[0]
+    every = [clock for clock, _ in known.values()]
+    whole = ((min(low, min(every) - 0.03), max(high, max(every) + 0.03)), shares, curves)
+    for axes, (clocks, shares, curves) in zip(panels, (whole, PANELS[1])):
         axes.set(xlim=clocks, ylim=shares, xlabel="SM clock, GHz")
         for tflops in curves:
             xs = [clocks[0] + (clocks[1] - clocks[0]) * i / 50 for i in range(51)]
@@ -97,13 +90,13 @@ def share_and_clock(records):
             axes.text(*inside[min(3, len(inside) - 1)], str(tflops), ha="center", **how)
     for name, place in known.items():
         zoomed = all(low < at < high for at, (low, high) in zip(place, PANELS[1][:2]))
-        offset, how = BESIDE.get(name, ((8, 0), {}))
+        offset = BESIDE.get(name, (8, 0))
         look = RUNG if name[0] == "v" else OTHER
         if zoomed:
-            point(panels[1], name, place, offset, **how)
+            point(panels[1], name, place, offset)
             panels[0].plot(*([one] for one in place), **{**POINT, **look, "markersize": 4})
-        elif all(low < at < high for at, (low, high) in zip(place, PANELS[0][:2])):
-            point(panels[0], name, place, offset, **how)
+        else:
+            point(panels[0], name, place, offset)
     (x, right), (y, top), _ = PANELS[1]
     box = {"facecolor": "none", "edgecolor": style.VERMILION, "linewidth": 1.2}
     panels[0].add_patch(Rectangle((x, y), right - x, top - y, zorder=3, **box))
@@ -127,9 +120,8 @@ def power(records):
     names = {**{name: name for name in run.measured}, **style.others(run)}
     figure, (left, right) = style.figure_of(4.4, 1, 2, width_ratios=(1.25, 1))
     both = {**({"burst": bursts[0]} if bursts else {}), "sustained": run}
-    pairs(
-        left, [[mid(one, name, one.rate) for name in names.values()] for one in both.values()], both
-    )
+    rates = [[mid(one, name, one.rate) for name in names.values()] for one in both.values()]
+    pairs(left, rates, both)
     words = [word.replace(" ", "\n") for word in names]
     style.name_ticks(left, words, rotation=90, fontsize=9)
     left.set(ylabel="TFLOPS", title="burst and sustained")
@@ -145,14 +137,8 @@ def power(records):
     xs = [ends[0] + (ends[1] - ends[0]) * i / 40 for i in range(41)]
     right.plot(xs, [1e-12 * run.work * watts / x for x in xs], **style.CUBLAS)
     for i, (word, (x, y, _)) in enumerate(sorted(near.items(), key=lambda one: one[1][0])):
-        how = {"ha": "left", "va": "bottom"} if i % 2 else {"ha": "right", "va": "top"}
-        point(
-            right,
-            word,
-            (x, y),
-            ((-6, -4), (6, 4), (-6, -2), (6, 4))[i % 4] if i != 4 else (-5, -12),
-            **how,
-        )
+        offset = (6, 4) if i % 2 else (-5, -12) if i == 4 else (-6, -4)
+        point(right, word, (x, y), offset)
     right.set(xlabel="joules per GEMM, sustained", ylabel="TFLOPS")
     right.margins(x=0.12)
     right.set_title(f"line: FLOP × {watts:.0f} W / joules")
@@ -211,9 +197,8 @@ def any_shape(records):
                 axes.plot([ratio], [y], marker="o", markersize=3.5, color=style.SKY, alpha=0.8)
             mean = geometric_mean(ratios)
             axes.plot([mean] * 2, [row - 0.28, row + 0.28], color="black", linewidth=2, zorder=5)
-            style.note(
-                axes, f"{mean:.3f}", (mean, row - 0.28), (0, 2), fontsize=10, bbox=style.CLEAR
-            )
+            how = {"fontsize": 10, "bbox": style.CLEAR}
+            style.note(axes, f"{mean:.3f}", (mean, row - 0.28), (0, 2), **how)
         axes.set(xscale="log", title=words, ylim=(len(found) - 0.4, -0.75))
         low, high = axes.get_xlim()
         axes.set_xticks([tick for tick in (0.5, 0.7, 1, 1.5, 2, 3, 5) if low <= tick <= high])

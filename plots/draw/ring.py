@@ -74,17 +74,12 @@ def draw(rows, words, _records=None):
     for looks in (STATES, DOES):
         for how, label in looks.values():
             panels[0].bar(0, 0, label=label, **EDGE, **how)
-    exact = made[0].exact
-    panels[-1].set_xlabel(
-        STEPS if exact else "cycles of the SM's clock since the CTA's first event"
-    )
+    panels[-1].set_xlabel(STEPS if made[0].exact else "cycles of the SM's clock")
     launch, run = made[0].launch, made[0].run
-    title = (
-        words or f"{rows[0]['step']}, CTA {launch['cta']} of {launch['ctas']}: {rows[0]['idea']}"
-    )
+    words = words or "{step}, one CTA: {idea}".format(**rows[0])
     machine = run.gpu["name"] if run.gpu else f"CPU emulator, policy {launch['policy']}"
     problems = style.distinct(style.shape_words(trace.run) for trace in made)
-    return style.frame(figure, title, f"{machine}; {style.computation(run)} {problems}", columns=4)
+    return style.frame(figure, words, f"{machine}; {style.computation(run)} {problems}", columns=4)
 
 
 def pictures(records):
@@ -93,9 +88,6 @@ def pictures(records):
         return {f"trace-{traces.name_of(row)}": partial(draw, [row], "") for row in records.traces}
     by = {row["step"]: row for row in records.traces}
     words = "What a CTA does over time: stages of the ring above, warps below"
-    together = [by[step] for step in TOGETHER if step in by]
-    alone = [row for step, row in by.items() if step == ALONE]
-    return {
-        "trace-emulator": partial(draw, together, words),
-        f"trace-{ALONE}-emulator": partial(draw, alone, ""),
-    }
+    together, alone = ([by[step] for step in of if step in by] for of in (TOGETHER, [ALONE]))
+    found = {"trace-emulator": partial(draw, together, words)}
+    return {**found, f"trace-{ALONE}-emulator": partial(draw, alone, "")}

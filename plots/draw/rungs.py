@@ -7,17 +7,14 @@ from types import SimpleNamespace
 
 from plots.draw import style
 from plots.draw.banks import swizzled
-from plots.draw.cells import Board
-from plots.draw.probes import constant, tile_of
+from plots.draw.records import constant, tile_of
+from plots.draw.style import Board
 
 SM_REGISTERS = 65536  # of 32 bits, on sm_90
 STEP = 8  # registers are given to threads in such steps
 THREADS = 128  # of a warpgroup
 MOST_SMEM = 227 << 10  # bytes of a CTA on sm_90
-CONSUMERS = (  # told apart in grey and by their hatch too
-    {"facecolor": "#A9D6F5"},
-    {"facecolor": "#F3C460", "hatch": "//"},
-)
+CONSUMERS = ({"facecolor": "#A9D6F5"}, {"facecolor": "#F3C460", "hatch": "//"})
 PRODUCER = {"facecolor": "#8FD0BC"}
 SHARED = {"facecolor": "0.92"}
 
@@ -28,9 +25,9 @@ def facts_of(rung):
     m, n, k = tile_of(rung)
     names = ("STAGES", "CONSUMERS", "PRODUCER_REGISTERS", "CONSUMER_REGISTERS")
     stages, consumers, producer, registers = (constant(rung, name) for name in names)
-    bytes_and_sums = {"stage_bytes": 2 * (m + n) * k, "sums": m * n // (THREADS * consumers)}
-    facts = {"stages": stages, "consumers": consumers, "producer": producer}
-    return SimpleNamespace(m=m, n=n, k=k, registers=registers, **facts, **bytes_and_sums)
+    facts = {"m": m, "n": n, "k": k, "stages": stages, "stage_bytes": 2 * (m + n) * k}
+    facts |= {"consumers": consumers, "producer": producer, "registers": registers}
+    return SimpleNamespace(sums=m * n // (THREADS * consumers), **facts)
 
 
 def kib(count):
@@ -96,7 +93,7 @@ def draw_tall(axes, rung, facts):
     consumer_rows(board, facts, x, x, n, f"D: consumer {{0}},\n{own}")
     for row in range(64, m, 64):
         how = {"color": "0.3", "linewidth": 0.8, "linestyle": ":", "zorder": 5}
-        board.line([x, x + n], [x + row] * 2, **how)
+        board.axes.plot([x, x + n], [x + row] * 2, **how)
     # Shared memory, from the bottom up.
     d_bytes = 2 * 64 * n * facts.consumers // STAGED[rung]
     parts = [(f"stage {i}\n", facts.stage_bytes, PRODUCER) for i in range(facts.stages)]
@@ -110,12 +107,10 @@ def draw_tall(axes, rung, facts):
     board.box(registers, bottom - height, bar, height, f"{facts.sums}\nsums", **CONSUMERS[0])
     others = f"{facts.registers - facts.sums}\nothers"
     board.box(registers, 0, bar, bottom - height, others, **SHARED)
-    for left, words, whole in (
-        (smem, "shared\nmemory", kib(MOST_SMEM)),
-        (registers, "registers\nof a thread", facts.registers),
-    ):
-        board.label(left + bar / 2, -10, words, va="bottom")
-        board.label(left + bar / 2, bottom + 14, f"of {whole}")
+    board.label(smem + bar / 2, -10, "shared\nmemory", va="bottom")
+    board.label(smem + bar / 2, bottom + 14, f"of {kib(MOST_SMEM)}")
+    board.label(registers + bar / 2, -10, "registers\nof a thread", va="bottom")
+    board.label(registers + bar / 2, bottom + 14, f"of {facts.registers}")
     flop = 2 * m * n * k
     words = f"a k-tile: {kib(facts.stage_bytes)} for {1e-6 * flop:.2f} million FLOP,\n"
     words += f"{1e3 * facts.stage_bytes / flop:.1f} bytes per 1,000 FLOP"
