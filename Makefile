@@ -102,10 +102,8 @@ rivals: $$(RIVALS)
 
 #? make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;
 #?                      RESULTS=a.jsonl,b.jsonl compares two runs, in build/plots/
-plots: $(BUILD)/venv/plots.stamp | $$(if $$(RESULTS),,need-gxx)
+plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python -m plots.plot $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
-	$(if $(IDEAS),$(call build,$(PROBES)))
-	$(if $(IDEAS),@BUILD=$(BUILD) $(BUILD)/venv/bin/python -m plots.plot --ideas $(PLOTS_OUT) $(ARGS))
 
 #? make notes           fill the tables of notes/ and the README from the recorded results
 notes: | need-python

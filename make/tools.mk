@@ -109,7 +109,6 @@ RECORD_NEEDS := $(if $(LISTED),,need-gxx $(if $(COUNTED),,need-nvcc need-gpu))
 WORDS = $(if $(ARGS),$(if $(findstring ::,$(ARGS)),$(ARGS),--words=$(call quoted,$(ARGS))))
 # Pictures of memory layouts are drawn from the code, not from records: only if no results are named.
 PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
-IDEAS := $(if $(RESULTS)$(findstring --results,$(ARGS)),,ideas)
 # make runs a recipe that names $(MAKE) under -n, too.
 SELF = $(MAKE)
 DRY := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Draws the recorded results: every picture for which there are any, as PNG and SVG.
+"""Draws every picture, as PNG, from what is committed: records, traces, the rungs' texts, the
+probes' answers.
 
-Without --results from the newest runs in bench/results, into plots/. With one file, what can be
-drawn from it alone; with two files, separated by a comma, the two side by side; both into
-build/plots/, unless --out says where. A picture that cannot be drawn says which recording is missing.
-With --ideas, what lies where, as the programs of build/probes say, into ideas/ there.
+Without --results into plots/. With one file, what can be drawn from it alone; with two files,
+separated by a comma, the two side by side; both into build/plots/, unless --out says where. A
+picture that cannot be drawn says which recording is missing.
 
-The same results give the same files, byte for byte, with the matplotlib in plots/requirements.txt.
 Exit status: 0 drawn, 1 matplotlib isn't installed, 2 bad usage or nothing to draw.
 """
 
@@ -17,65 +16,40 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from plots.draw import (
-    any_shape,
-    energy,
-    fp8,
-    power,
-    records,
-    ring,
-    roofline,
-    share_and_clock,
-    side_by_side,
-    sizes,
-    style,
-    sustained,
-    tracks,
-)
-from plots.draw.ideas import banks, fragments, order, rungs, sums, tiles, waves
+from plots.draw import banks, bars, fragments, orders, points, records, ring, rungs, style
 
-# {name: what draws it from the records, or raises Missing}
-PICTURES = {
-    "ladder": tracks.ladder,
-    "share-and-clock": share_and_clock.draw,
-    "roofline": roofline.draw,
-    "sizes": sizes.draw,
-    "sustained": sustained.draw,
-    "any-shape": any_shape.draw,
-    "ladder-a": partial(tracks.shapes, "a"),
-    "ladder-t": partial(tracks.shapes, "t"),
-    "fp8": fp8.draw,
-    "energy": energy.draw,
-    "power": power.draw,
+PICTURES = {  # {name: what draws it from the records, or raises Missing}
+    "ladder": bars.ladder,
+    "share-and-clock": points.share_and_clock,
+    "power": points.power,
+    "any-shape": points.any_shape,
+    "ladder-a": partial(bars.shapes, "a"),
+    "ladder-t": partial(bars.shapes, "t"),
+    "fp8": bars.fp8,
+    "energy": points.energy,
 }
-IDEAS = {
-    "mma-fragments": fragments.mma,
-    "wgmma-fragment": fragments.wgmma,
-    "ldmatrix-stmatrix": fragments.moves,
-    "tma-swizzles": banks.swizzles,
-    "bank-conflicts": banks.conflicts,
-    "tile-orders": tiles.orders,
-    "tile-orders-l2": tiles.from_dram,
-    "wave-reuse": waves.draw,
-    "matrix-descriptor": rungs.descriptor,
-    "two-consumers": rungs.two_consumers,
-    "cluster-multicast": rungs.cluster,
-    "tall-tile": rungs.tall_tile,
-    "e4m3-sums": sums.draw,
-    "happens-before": order.draw,
+IDEAS = {  # of memory and order, drawn from the rungs' texts and the probes' answers
+    "ideas/fragments": fragments.fragments,
+    "ideas/wgmma-fragment": fragments.wgmma,
+    "ideas/tma-swizzles": banks.swizzles,
+    "ideas/bank-conflicts": banks.conflicts,
+    "ideas/tile-orders": orders.orders,
+    "ideas/tile-orders-l2": orders.from_dram,
+    "ideas/wave-reuse": orders.wave_reuse,
+    "ideas/matrix-descriptor": rungs.descriptor,
+    "ideas/two-consumers": rungs.two_consumers,
+    "ideas/tall-tile": rungs.tall_tile,
+    "ideas/e4m3-sums": fragments.e4m3_sums,
 }
 
 
-def pictures_of(runs, ideas=False):
+def pictures_of(runs):
     """{name: what draws it} of what these records may show."""
-    if ideas:
-        return IDEAS
-    if len(runs.files) > 1 and runs.chosen:
-        return {"side-by-side": side_by_side.draw}
-    # Of a trace alone its picture.
-    return (
-        ring.pictures(runs) if runs.chosen and runs.traces else {**PICTURES, **ring.pictures(runs)}
-    )
+    if not runs.chosen:
+        return {**PICTURES, **ring.pictures(runs), **IDEAS}
+    if len(runs.files) > 1:
+        return {"side-by-side": bars.side_by_side}
+    return ring.pictures(runs) if runs.traces else PICTURES
 
 
 def draw(pictures, runs, folder):
@@ -87,29 +61,22 @@ def draw(pictures, runs, folder):
         except records.Missing as missing:
             print(f"{name}: not drawn: {missing}")
     for name, figure in figures.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        print(style.save_both(figure, folder, name))
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        print(style.save(figure, folder, name))
     return len(figures)
 
 
 def main(arguments):
     """Parses the command line; expected errors become one line and exit status 2."""
     parser = argparse.ArgumentParser(description="Draw the recorded results.", allow_abbrev=False)
-    parser.add_argument(
-        "--results",
-        metavar="FILE[,FILE]",
-        type=lambda text: [Path(name) for name in text.split(",") if name],
-        default=[],
-        help="one file, or two to lay side by side (default: the newest in bench/results)",
-    )
+    words = "one file, or two to lay side by side (default: all of bench/results)"
+    parser.add_argument("--results", metavar="FILE[,FILE]", default="", help=words)
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
-    parser.add_argument("--ideas", action="store_true", help="draw what lies where")
     options = parser.parse_args(arguments)
     folder = options.out or Path("build/plots" if options.results else "plots")
     try:
-        runs = records.load(options.results)
-        pictures = pictures_of(runs, options.ideas)
-        if draw(pictures, runs, folder / "ideas" if options.ideas else folder):
+        runs = records.load([Path(name) for name in options.results.split(",") if name])
+        if draw(pictures_of(runs), runs, folder):
             return 0
         print("plot: no picture can be drawn from these results", file=sys.stderr)
     except (OSError, ValueError) as error:

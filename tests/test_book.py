@@ -89,7 +89,7 @@ def test_pages(book):
     links = {link.partition("#")[0] for link in all_of(book["index.html"], "href", "a")}
     assert RUNGS and wanted - links == set()
     text = book.files["index.html"].decode()
-    assert "fp8.svg" in text and "No run is recorded yet" not in text
+    assert "fp8.png" in text and "No run is recorded yet" not in text
 
 
 def wrong_in(book):
@@ -216,7 +216,7 @@ IN_A_NOTE = (
     ("`<!-- kept -->`", "<code>&lt;!-- kept --&gt;</code>"),
     ("```\n<!-- kept -->\n```", "&lt;!-- kept --&gt;"),
     ("a\n\n```c\nint a;\n```", '<span class="t">int</span> a;'),
-    ('<img src="../../plots/sizes.png" alt="a & b">', '"../pictures/sizes.svg" alt="a &amp; b"'),
+    ('<img src="../../plots/power.png" alt="a & b">', '"../pictures/power.png" alt="a &amp; b"'),
     (LIVE, "&lt;script&gt;x&lt;/script&gt; &lt;b onclick"),
     (f"<div>\n{LIVE} e < f\n</div>", '&lt;a href="javascript:x"&gt;c'),
 )

@@ -28,7 +28,7 @@ RECORDED = (".jsonl", ".json", ".txt")
 ROWS = re.compile(rf"{RESULTS}/(.+/.+)\.jsonl")  # of programs: those of a GPU, or the emulator
 PICTURES = (".png", ".svg", ".jpg")
 PICTURES_OF = {  # each track, below its table
-    "v": ("share-and-clock", "roofline", "sizes", "sustained"),
+    "v": ("share-and-clock", "power"),
     "a": ("ladder-a",),
     "t": ("ladder-t",),
     "f": ("fp8",),
@@ -160,10 +160,8 @@ class Site:
         return relative(here, place) + (f"#{anchor}" if anchor else "")
 
     def picture(self, here, source, link):
-        """A picture's; the SVG where there is one, which is sharp at every size."""
+        """A picture's."""
         path = beside(source, unquote(link))
-        sharp = str(PurePosixPath(path).with_suffix(".svg"))
-        path = sharp if self.is_file(sharp) else path
         if EXTERNAL.match(link) or not self.is_file(path) or not path.endswith(PICTURES):
             self.wrong.append(f"{source}: there is no picture {link} in the tree")
             return ""
@@ -315,8 +313,8 @@ class Site:
         for path in self.found("notes", "*.md"):
             said.update(PICTURE.findall(self.read(path)))
         for name in PICTURES_OF.get(letter, ()):
-            if name in said and self.is_file(f"plots/{name}.svg"):
-                shown += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
+            if name in said and self.is_file(f"plots/{name}.png"):
+                shown += f'\n\n<img src="plots/{name}.png" {said[name]}>'
         return shown if text == tables.NOTHING and shown else text + shown
 
     def idea_places(self):

@@ -1,15 +1,23 @@
-"""What the pictures are drawn from: runs, of which the first that fits is shown, and traces."""
+"""What the pictures are drawn from: runs, of which the first that fits is shown; traces; the constants
+of rungs; and the committed answers of probes, programs for the emulator. `make probes` builds them, asks
+them and writes ANSWERS."""
 
 from __future__ import annotations
 
+import functools
+import json
+import os
+import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from bench import results, trace
 from notes.tools.tables import ORDER
 
 USUAL = (results.SIZE,) * 3
+ANSWERS = results.ROOT / "plots" / "probes" / "answers.json"
+BUILT = results.ROOT / os.environ.get("BUILD", "build") / "probes"
 
 
 class Missing(Exception):
@@ -24,7 +32,7 @@ class Records:
     chosen: bool = False  # named by the user, who may have measured less than all rungs at any size
     traces: Sequence = ()  # of a CTA each
 
-    @cached_property
+    @functools.cached_property
     def runs(self):
         """All of them."""
         return [run for of_file in self.files for run in of_file]
@@ -54,25 +62,7 @@ class Records:
         for run in self.ladders("v", "counters", plain=False):
             for name in run.measured if run.shape == shape else ():
                 found.setdefault(name, (run, run.first(name)))
-        if not found:
-            raise Missing("no counters of v rungs at 8192³ (python3 -m bench.counters)")
         return found
-
-    def highest_clock(self, gpu):
-        """The highest mean SM clock that anything had on that GPU, in GHz, or None."""
-        clocks = [
-            run.reading(name, "ghz", who)
-            for run in self.runs
-            if run.gpu and run.gpu["name"] == gpu["name"]
-            for name in run.measured
-            for who in ("step", run.measure.other)
-        ]
-        return max((clock for clock in clocks if clock is not None), default=None)
-
-    def memory_peak(self, gpu):
-        """Bytes per second by the memory's clock and bus width, from any run on that GPU."""
-        there = (run.gpu for run in self.runs if run.gpu and run.gpu["name"] == gpu["name"])
-        return next(filter(None, (one.get("memory_bytes_per_second") for one in there)), None)
 
 
 def load(paths=()):
@@ -81,14 +71,76 @@ def load(paths=()):
         found = sorted(trace.TRACES.glob("*.json"))
         return Records([results.load_all(ORDER)], False, list(map(trace.load, found)))
     files = [results.load(path) for path in paths if path.suffix == ".jsonl"]
-    return Records(files, True, [load_trace(path) for path in paths if path.suffix != ".jsonl"])
-
-
-def load_trace(path):
-    """A trace that a user named."""
+    traces = [trace.load(path) for path in paths if path.suffix != ".jsonl"]
     try:
-        row = trace.load(path)
-        trace.Trace(row)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: neither rows (.jsonl) nor a trace: {error!r}") from error
-    return row
+        list(map(trace.Trace, traces))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{paths[0]}: neither rows (.jsonl) nor a trace: {error!r}") from error
+    return Records(files, True, traces)
+
+
+@functools.cache
+def answers():
+    """{question: what its probe printed}; a question is a probe's name and its arguments."""
+    return json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
+
+
+def asked(question):
+    """The answer of the probe itself. In place of a rung's line number is how the line begins, so that
+    an edit elsewhere in the rung changes nothing."""
+    name, *words = question.split()
+    command = [str(BUILT / name), *words]
+    result = subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT)
+    lines = [line.split() for line in result.stdout.splitlines()]
+    if "-" in name:
+        text = source(name.partition("-")[2]).splitlines()
+        lines = sorted([text[int(number) - 1].split()[0], *rest] for number, *rest in lines)
+    return " / ".join(map(" ".join, lines))
+
+
+def ask(*words):
+    """The lines of an answer, words and numbers; ValueError if it isn't committed."""
+    question = " ".join(map(str, words))
+    if question not in answers():
+        raise ValueError(f"no answer to {question!r} in {ANSWERS.name}: add it there; make probes")
+    lines = map(str.split, answers()[question].split(" / "))
+    return [[int(word) if word.isdigit() else word for word in line] for line in lines]
+
+
+@functools.cache
+def source(rung):
+    """A rung's text."""
+    return next((results.ROOT / "steps").glob(f"{rung}_*.cu")).read_text(encoding="utf-8")
+
+
+def constant(rung, name):
+    """A number that the rung's text gives that name; ValueError without one."""
+    found = re.search(rf"^constexpr int {name} = (\d+);", source(rung), re.MULTILINE)
+    if not found:
+        raise ValueError(f"{rung} has no number named {name}")
+    return int(found[1])
+
+
+def tile_of(rung):
+    """(BM, BN, BK) of it."""
+    return tuple(constant(rung, name) for name in ("BM", "BN", "BK"))
+
+
+def order_of(rung, size, sms):
+    """The order of its tiles of D of m = n = size, and the workers of a wave. v05 has no schedule: as
+    many CTAs run as there are SMs, and take columns of tiles."""
+    m, n, _ = tile_of(rung)
+    rows, columns = -(-size // m), -(-size // n)
+    group = {"v05": rows, "v11": 0}.get(rung)
+    group = constant(rung, "GROUP") if group is None else group
+    (workers,), *tiles = ask("tile_orders", rows, columns, group, sms)
+    found = dict(zip("mn", zip(*tiles)))
+    return {**found, "workers": sms if rung == "v05" else workers}
+
+
+if __name__ == "__main__":
+    git = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
+    record = {"written by": "make probes", "commit": commit}
+    record["answers"] = {question: asked(question) for question in answers()}
+    results.write_whole(ANSWERS, (json.dumps(record, indent=0) + "\n").encode())

@@ -1,4 +1,4 @@
-"""What the pictures share: size, colours, titles, legends, labels, and the hardware's peak."""
+"""What the pictures share: size, colours, titles, legends, labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 try:
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
     from PIL import Image  # matplotlib itself writes PNGs with it
 except ImportError:
     sys.exit("plot: needs matplotlib; 'make plots' sets it up")
@@ -22,21 +23,25 @@ LINE_INCHES = 0.178  # one line of the legend
 TITLE_INCHES = 0.68  # the two lines above the axes
 
 # Okabe and Ito's palette. Everything is told apart without colour too: by hatch, marker or dashes.
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-
-CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILION = "#0072B2", "#D55E00"
+CUBLAS = {"color": "black", "linestyle": "--", "linewidth": 1.4}
 SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
 LEAST = {"color": GREEN, "linestyle": ":", "linewidth": 2}
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # under a text on a line
-PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
 EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
 HATCHED = {"color": ORANGE, "hatch": "///", **EDGE}
+TEXT = 8.5  # points; about 10 pixels at the width at which GitHub shows a picture
+SMALL = 8
+NARROW = 7.6  # 9 pixels: for a cell that has no room for more
+PLAIN = {"facecolor": "white", "edgecolor": "0.72", "linewidth": 0.5}
+FRAME = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3, "zorder": 4}
+EDGED = {"edgecolor": "0.3", "linewidth": 0.8}
+GROUND = {**CLEAR, "alpha": 0.75}  # of a text on a hatch
+ARROW = {"arrowstyle": "-|>", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
 
 RC = {
-    "svg.hashsalt": "gemm-ladder",  # otherwise every SVG gets ids of its own
     "text.parse_math": False,  # a record's $ is a $
-    "svg.fonttype": "none",  # text stays text: small, searchable
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 11,
     "axes.titlesize": 11,
@@ -44,22 +49,14 @@ RC = {
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "0.88",
     "hatch.linewidth": 0.7,
-    "figure.facecolor": "white",  # opaque, for GitHub's dark mode
-    "savefig.facecolor": "white",
+    "savefig.facecolor": "white",  # opaque, for GitHub's dark mode
 }
-
 matplotlib.rcdefaults()  # whatever the user's are
 matplotlib.rcParams.update(RC)
 
-# Dense bf16 and fp16 FLOP per cycle per SM, by compute capability, as in common/harness. NVIDIA's
-# H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
-DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
-
 # What the rungs are compared with, as a picture names them: the last columns.
-OTHERS = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
+OTHERS = {"cuBLAS": "cublas", "cuBLASLt's best": "cublaslt"}
 
 
 def shape_words(run):
@@ -90,39 +87,23 @@ def distinct(values):
     return ", ".join(dict.fromkeys(map(str, values)))
 
 
-def commits(runs):
-    """'commit 1234567' or 'commits 1234567, 89abcde'"""
-    names = distinct(run.commit for run in runs)
-    return f"commit{'s' if ',' in names else ''} {names}"
-
-
 def when(*runs):
     """'2026-01-31, commit 1234567'"""
-    return f"{distinct(run.date[:10] for run in runs)}, {commits(runs)}"
+    names = distinct(run.commit for run in runs)
+    commits = f"commit{'s' if ',' in names else ''} {names}"
+    return f"{distinct(run.date[:10] for run in runs)}, {commits}"
 
 
 def details(*runs):
     """The picture's second line: inputs, versions, dates, commits."""
     inputs = distinct(run.problem["inputs"] for run in runs)
-    cuda = distinct(run.gpu["cuda"] for run in runs)
-    cublas = distinct(run.gpu["cublas"] for run in runs)
+    cuda, cublas = (distinct(run.gpu[key] for run in runs) for key in ("cuda", "cublas"))
     return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*runs)}"
 
 
-def other_gpus(runs):
-    """Lines that say what the panels of other GPUs than the title's are of."""
-    others = [run for run in runs if run.gpu["name"] != runs[0].gpu["name"]]
-    words = (f"{results.short_name(run.gpu)} is {gpu_words(run)}" for run in others)
-    return list(dict.fromkeys(words))
-
-
-def other_cards(runs):
-    """A line for each kind of GPU of which several cards were measured."""
-    cards = {}
-    for run in runs:
-        cards.setdefault(results.short_name(run.gpu), set()).add(run.gpu.get("card"))
-    several = {gpu: len(found) for gpu, found in cards.items() if len(found) > 1}
-    return [f"measured on {count} cards of {gpu}" for gpu, count in several.items()]
+def others(run):
+    """{words: name} of those of OTHERS that were timed in that run."""
+    return {words: name for words, name in OTHERS.items() if name in run.contenders}
 
 
 def figure_of(height, *grid, **how):
@@ -131,18 +112,11 @@ def figure_of(height, *grid, **how):
     return figure, figure.subplots(*grid, **how)
 
 
-def stack(height, ratios, hspace=0.05):
+def stack(height, ratios):
     """The same with axes one below the other, of these heights, on one x axis; a list of axes."""
-    grid = {"height_ratios": ratios, "hspace": hspace}
-    figure, panels = figure_of(height, len(ratios), 1, sharex=True, squeeze=False, gridspec_kw=grid)
+    how = {"sharex": True, "squeeze": False, "height_ratios": ratios}
+    figure, panels = figure_of(height, len(ratios), 1, **how)
     return figure, list(panels[:, 0])
-
-
-def row(height, count):
-    """The same with so many axes side by side, on one y axis."""
-    how = {"sharey": True, "squeeze": False, "gridspec_kw": {"wspace": 0.03}}
-    figure, panels = figure_of(height, 1, count, **how)
-    return figure, list(panels[0])
 
 
 def note(axes, text, place, offset, **how):
@@ -151,99 +125,100 @@ def note(axes, text, place, offset, **how):
     axes.annotate(text, place, offset, textcoords="offset points", **how)
 
 
-def frame(figure, title, second, *, columns=1, more=()):
+def name_ticks(axes, names, **how):
+    """One labelled place on the x axis for each name."""
+    axes.set_xticks(range(len(names)), names, **how)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def frame(figure, above, second, *, columns=1, more=()):
     """Titles above and one legend below all axes, which get the room between."""
-    height = figure.get_size_inches()[1]
-    figure.text(0.5, 1 - 0.10 / height, title, ha="center", va="top", fontsize=13)
-    figure.text(0.5, 1 - 0.38 / height, second, ha="center", va="top", fontsize=10)
-    entries = {}
+    height, entries = figure.get_size_inches()[1], {}
+    figure.text(0.5, 1 - 0.08 / height, above, ha="center", va="top", fontsize=12)
+    figure.text(0.5, 1 - 0.36 / height, second or "", ha="center", va="top", fontsize=10)
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries.update(zip(labels, handles))
-    lines = -(-len(entries) // columns) + len(more)
-    below = (LINE_INCHES * lines + 0.12) / height
-    figure.legend(
-        entries.values(),
-        entries,
-        loc="upper left",
-        bbox_to_anchor=(0.01, below),
-        ncols=columns,
-        borderaxespad=0,
-        labelspacing=0.3,
-        handlelength=2.6,
-    )
+    below = (LINE_INCHES * (-(-len(entries) // columns) + len(more)) + 0.08) / height
+    how = {"loc": "upper left", "ncols": columns, "borderaxespad": 0, "labelspacing": 0.3}
+    figure.legend(entries.values(), entries, bbox_to_anchor=(0.01, below), **how)
     for i, text in enumerate(reversed(more)):
-        y = (LINE_INCHES * i + 0.09) / height
+        y = (LINE_INCHES * i + 0.07) / height
         figure.text(0.017, y, text, va="bottom", fontsize=10)
-    above = (TITLE_INCHES + LINE_INCHES * second.count("\n")) / height
-    figure.get_layout_engine().set(rect=(0, below + 0.06 / height, 1, 1 - above - below))
+    top = (TITLE_INCHES if second else TITLE_INCHES / 2) / height
+    figure.get_layout_engine().set(rect=(0, below, 1, 1 - top - below))
     return figure
 
 
-def name_ticks(axes, names, places=None, **how):
-    """One labelled place on the x axis for each name: one column each, unless places are given."""
-    places = list(range(len(names)) if places is None else places)
-    axes.set_xticks(places, names, **how)
-    axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-0.6, max(places, default=0) + 0.6)
-
-
-def others(run):
-    """{words: name} of those of OTHERS that were timed in that run."""
-    return {words: name for words, name in OTHERS.items() if name in run.contenders}
-
-
-def others_last(names, others):
-    """The places of these columns, the last `others` of them apart: their names are long."""
-    rungs = len(names) - others
-    return [*range(rungs), *(rungs + 0.2 + 1.7 * place for place in range(others))]
-
-
-def tensor_peak(records, run):
-    """(dense tensor-core peak in TFLOPS, the clock in GHz it holds for), or None if not known."""
-    flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(run.gpu["compute_capability"])
-    clock = records.highest_clock(run.gpu)
-    return (flop * run.gpu["sms"] * clock / 1e3, clock) if flop and clock else None
-
-
-def peak_of(records, run):
-    """(the most that this GPU could do, in the unit of the rungs, what that is), or None."""
-    if run.measure is results.MOVES:
-        memory = records.memory_peak(run.gpu)
-        return (1e-9 * memory, "memory's peak by clock and bus width") if memory else None
-    known = tensor_peak(records, run)
-    if not known:
-        return None
-    words = f"dense {computation(run).partition(' ')[0]} peak at {known[1]:.2f} GHz, the highest"
-    return known[0], f"{words} mean clock recorded: {known[0]:.0f} TFLOPS"
-
-
-def png_of(figure):
-    """The PNG's bytes, with a palette: a third of the size."""
-    drawn, data = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=PNG_DPI)
-    picture = Image.open(drawn).convert("RGB")
-    few = picture.quantize(PNG_COLOURS, dither=Image.Dither.NONE)
-    few.save(data, "png", optimize=True)
-    return data.getvalue()
-
-
 def settle(figure):
-    """Lays the axes out and rounds where they are: the solver's last bits are not always the same,
-    and an SVG's ids are made of them."""
-    figure.draw_without_rendering()
-    places = [axes.get_position().bounds for axes in figure.axes]
-    figure.set_layout_engine("none")
-    for axes, bounds in zip(figure.axes, places):
-        axes.set_position([round(number, 4) for number in bounds])
+    """Lays the axes out and rounds where they are: the solver's last bits are not always the same."""
+    if figure.get_constrained_layout():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axes in figure.axes:
+            axes.set_position([round(number, 4) for number in axes.get_position().bounds])
 
 
-def save_both(figure, folder, name):
-    """Writes the picture as PNG and SVG, each whole or not at all; returns the path of the PNG."""
-    path = folder / f"{name}.png"
+def save(figure, folder, name):
+    """Writes the picture, whole or not at all, with a palette: a third of the size; returns its path."""
+    path, drawn, data = folder / f"{name}.png", io.BytesIO(), io.BytesIO()
     settle(figure)
-    png, svg = png_of(figure), io.BytesIO()
-    figure.savefig(svg, format="svg", metadata={"Date": None})
-    results.write_whole(path, png)
-    results.write_whole(path.with_suffix(".svg"), svg.getvalue())
+    figure.savefig(drawn, format="png", dpi=PNG_DPI)
+    few = Image.open(drawn).convert("RGB").quantize(PNG_COLOURS, dither=Image.Dither.NONE)
+    few.save(data, "png", optimize=True)
+    results.write_whole(path, data.getvalue())
     return path
+
+
+class Board:
+    """Axes that show nothing but what is put on them: x to the right, y downwards."""
+
+    def __init__(self, axes, left, right, bottom, top, *, to_scale=False):
+        self.axes = axes
+        axes.set(xlim=(left, right), ylim=(bottom, top))
+        axes.set_axis_off()
+        if to_scale:
+            axes.set_aspect("equal")
+
+    def cell(self, x, y, width, height, words="", *, size=TEXT, color="0.25", **how):
+        """A rectangle with a text in its middle."""
+        text = {"size": size, "color": color, "fontweight": how.pop("weight", "normal")}
+        self.axes.add_patch(Rectangle((x, y), width, height, **{**PLAIN, **how}))
+        if words:
+            self.label(x + width / 2, y + height / 2, words, zorder=5, **text)
+
+    def box(self, x, y, width, height, words="", **how):
+        """An edged cell with a dark text on a light ground, so that a hatch doesn't hide it."""
+        self.cell(x, y, width, height, **{**EDGED, **how})
+        if words:
+            self.on(x + width / 2, y + height / 2, words)
+
+    def frame(self, x, y, width, height, **how):
+        """A line around several cells."""
+        self.axes.add_patch(Rectangle((x, y), width, height, **{**FRAME, **how}))
+
+    def label(self, x, y, words, *, size=TEXT, **how):
+        """A text beside the cells."""
+        how = {"va": "center_baseline", "ha": "center", **how}
+        self.axes.text(x, y, words, fontsize=size, **how)
+
+    def left(self, x, y, words, **how):
+        """A text of several lines that begin at x."""
+        self.label(x, y, words, **{"ha": "left", "va": "center", "linespacing": 1.4, **how})
+
+    def on(self, x, y, words, **how):
+        """A text on what has a hatch or lines."""
+        self.label(x, y, words, **{"va": "center", "bbox": GROUND, "zorder": 6, **how})
+
+    def title(self, x, y, words, **how):
+        """The title of a part."""
+        self.label(x, y, words, size=11, fontweight="bold", **how)
+
+    def index(self, x, y, number, **how):
+        """The number of a row, a column or a bank, beside the cells."""
+        self.label(x, y, str(number), **{"color": "0.4", "size": SMALL, **how})
+
+    def arrow(self, begin, end, zorder=3, **how):
+        """From one place to another."""
+        self.axes.annotate("", end, begin, arrowprops={**ARROW, **how}, zorder=zorder)

@@ -3,14 +3,23 @@
 // each of the rung's lines: its number, read or write, how often a warp ran it, the passes that
 // took and would have taken without conflicts, and of the worst access a lane's bytes and where
 // each lane begins, counted from the first 128 bytes touched.
-#include "probe.cuh"
-
 #include "bank_conflicts.h"
+#include "device/launch.cuh"
 #include "step.h"
 
+#include <algorithm>
 #include <iostream>
+#include <string>
+#include <vector>
 
 constexpr unsigned LINE_BYTES = 128; // all banks once
+
+[[noreturn]] static void give_up(const std::string &why) {
+    std::cerr << why << '\n';
+    exit(1);
+}
+
+static float *zeros(size_t count) { return upload_array(std::vector<float>(count).data(), count); }
 
 static void print(const emulator::AccessSite &site) {
     if (~site.worst.lanes != 0)
@@ -30,9 +39,8 @@ int step_main(const step *step, int argc, char **argv) {
         give_up(std::string("usage: bank_conflicts-") + step->name + " M N K");
     const int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]);
     const size_t words = size_t(m) * n + size_t(m + n) * k;
-    const Array<float> a(words), b(words), d(words);
-    const problem p = {
-        .a = a.device, .b = b.device, .d = d.device, .alpha = 1, .m = m, .n = n, .k = k};
+    float *a = zeros(words), *b = zeros(words), *d = zeros(words);
+    const problem p = {.a = a, .b = b, .d = d, .alpha = 1, .m = m, .n = n, .k = k};
     void *state = nullptr;
     if (step->prepare(&p, &state) || step->launch(&p, state))
         give_up(std::string(step->name) + " could not be launched");

@@ -1,13 +1,14 @@
 // An order of the tiles of D, as tile_schedule.h has it: tile_orders TILES_M TILES_N GROUP SMS,
 // rows of tiles in a group, or 0 for the Hilbert curve. The first line has the number of workers,
 // the others a tile's m and n.
-#include "probe.cuh"
-
 #include "device/hilbert.h"
+#include "device/launch.cuh"
+
+#include <vector>
 
 int main(int argc, char **argv) {
     if (argc != 5)
-        give_up("usage: tile_orders TILES_M TILES_N GROUP SMS");
+        return fprintf(stderr, "usage: tile_orders TILES_M TILES_N GROUP SMS\n"), 1;
     const int tiles_m = atoi(argv[1]), tiles_n = atoi(argv[2]), group = atoi(argv[3]);
     const int count = tiles_m * tiles_n, workers = balanced_workers(count, atoi(argv[4]));
     std::vector<tile_coordinate> tiles(count);

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
 
 from plots.draw import style
-from plots.draw.ideas.cells import SMALL, Board
-from plots.draw.probes import ask, source
+from plots.draw.records import ask
+from plots.draw.style import SMALL, Board
 
 BANKS, BANK_BYTES = 32, 4
 LINE_BYTES = BANKS * BANK_BYTES
@@ -24,12 +23,9 @@ CHUNKS = LINE_BYTES // CHUNK_BYTES  # in a line of all banks
 ROWS_READ = 8  # by ldmatrix, of one matrix
 
 PAIRS = {  # what is done: its kind, how its line begins, the rungs without and with the swizzle
-    "ldmatrix reads four matrices of eight rows; coloured: the first": (
-        ("read", "ldmatrix_x4(fragment,"),
-        ("a03", "a04"),
-    ),
-    "4-byte stores of a fragment: eight rows": (("write", "store_pair("), ("a03", "a04")),
-    "4-byte stores of a column: 32 rows": (("write", "store_shared("), ("t02", "t03")),
+    "ldmatrix of four matrices; coloured: the first": ("read", "ldmatrix_x4(fragment,", "a03 a04"),
+    "4-byte stores of a fragment: eight rows": ("write", "store_pair(", "a03 a04"),
+    "4-byte stores of a column: 32 rows": ("write", "store_shared(", "t02 t03"),
 }
 ONE_TILE = {"a": (256, 128, 64), "t": (32, 32, 0)}  # m, n and k, by track
 KINDS = ("row after row", "128-byte swizzle")
@@ -66,8 +62,7 @@ def ways_row(board, ways, y, bank_width=1):
             ways_cell(board, x, y, width, 1, value, "" if narrow else str(value))
         x += width
         if value and narrow:
-            how = {"ha": "left", "fontweight": "bold", "zorder": 5}
-            board.label(x + 0.3, y + 0.5, str(value), **how)
+            board.label(x + 0.3, y + 0.5, str(value), ha="left", fontweight="bold", zorder=5)
 
 
 def access_title(board, width, y, title, passes, needed, more=""):
@@ -78,9 +73,6 @@ def access_title(board, width, y, title, passes, needed, more=""):
     board.label(0, y, title, ha="left", **how)
     colour = style.VERMILION if many else style.BLUE
     board.label(width, y, words, ha="right", color=colour, **how)
-
-
-# --- TMA's swizzles ---------------------------------------------------------------------------
 
 
 def swizzled(offset, span):
@@ -122,25 +114,13 @@ def swizzles(_records):
     return style.frame(figure, title, f"{second}coloured: what the eight lanes read")
 
 
-# --- the rungs' conflicts ---------------------------------------------------------------------
-
-
-class Site(NamedTuple):
-    """A line's accesses: of all warps, and of the worst."""
-
-    instructions: int
-    passes: int
-    passes_needed: int
-    bytes: int  # of a lane
-    offsets: list
-
-
 def site_of(rung, access, begins):
-    """The rung's access of that kind whose line begins so."""
-    lines = source(rung).splitlines()
+    """(passes, passes needed, bytes of a lane, where the worst warp's lanes begin) of the rung's access of
+    that kind whose line begins so."""
     for line, kind, *counts in ask(f"bank_conflicts-{rung}", *ONE_TILE[rung[0]]):
-        if kind == access and lines[line - 1].strip().startswith(begins):
-            return Site(*counts[:4], counts[4:])
+        if kind == access and line.startswith(begins):
+            instructions, passes, needed, size, *offsets = counts
+            return passes / instructions, needed / instructions, size, offsets
     raise ValueError(f"no {access} '{begins}...' in {rung}")
 
 
@@ -149,10 +129,11 @@ def draw_access(axes, title, site, lines, height):
     those that request the first 128 bytes."""
     bottom = lines * height
     board = Board(axes, -0.2, BANKS + 0.2, bottom + BELOW, -ABOVE)
-    together = MOST_AT_ONCE // site.bytes
-    ways = ways_of_banks(site.offsets[:together], site.bytes)
-    words = max(site.bytes // BANK_BYTES, 1)  # of a lane
-    for lane, offset in enumerate(site.offsets):
+    passes, needed, size, offsets = site
+    together = MOST_AT_ONCE // size
+    ways = ways_of_banks(offsets[:together], size)
+    words = max(size // BANK_BYTES, 1)  # of a lane
+    for lane, offset in enumerate(offsets):
         y, x = divmod(offset // BANK_BYTES, BANKS)
         place = (x, y * height, words, height)
         name = str(lane) if words > 1 else ""
@@ -164,7 +145,6 @@ def draw_access(axes, title, site, lines, height):
     ways_row(board, ways, bottom + 0.45)
     for bank in (*range(0, BANKS, 8), BANKS - 1):
         board.index(bank + 0.5, -0.55, bank)
-    passes, needed = (count / site.instructions for count in site[1:3])
     access_title(board, BANKS, -1.6, title, passes, needed, f" where {needed:g} would do")
     return board
 
@@ -172,12 +152,12 @@ def draw_access(axes, title, site, lines, height):
 def conflicts(_records):
     """A pair in each row."""
     pairs = {
-        what: {rung: site_of(rung, *line) for rung in rungs}
-        for what, (line, rungs) in PAIRS.items()
+        what: {rung: site_of(rung, *line) for rung in rungs.split()}
+        for what, (*line, rungs) in PAIRS.items()
     }
     sizes = []  # (lines of 128 bytes that the accesses reach, the height of one)
     for pair in pairs.values():
-        lines = max(max(site.offsets) // LINE_BYTES + 1 for site in pair.values())
+        lines = max(max(site[-1]) // LINE_BYTES + 1 for site in pair.values())
         sizes.append((lines, LABELLED if lines <= FEW else PLAIN))
     ratios = [lines * height + ABOVE + BELOW for lines, height in sizes]
     figure, axes = style.figure_of(8.95, len(pairs), 2, height_ratios=ratios)

@@ -1,1 +1,0 @@
-"""The pictures of ideas: what lies where, as the project's own code says."""
