@@ -370,7 +370,7 @@ def track(library, letter, steps=rungs.STEPS):
         if letter == "v":
             return "\n".join(results_table(library, steps=steps))
         if letter == "s":  # each rung is measured at the shapes that it is for
-            return "\n".join(sweep(library, CHOOSES[0]))
+            return "\n".join(sweep(library, CHOOSES))
         made = [at_shapes(library, *part, steps=steps) for part in parts if part]
     except ValueError:
         return NOTHING
@@ -403,40 +403,7 @@ def registers(library, *names):
 
 # --- shapes in rows -------------------------------------------------------------------------
 
-CHOOSES = ("s09", "s08")  # their tile for each product; the first that is recorded is shown
-MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
-
-
-def fp8(library, gpu):
-    """The upper rungs of FP8 at every shape of a GPU, beside cuBLASLt's best in the same mode,
-    after the sentence that says where they are slower."""
-    there = {run.shape for run in library.runs if run.gpu and run.tracks == {"f"}}
-    how = {"track": "f", "gpu": gpu.removeprefix("@"), "kind": lambda run: run.heuristics}
-    found = {
-        (name, shape): run
-        for name in MODES
-        for shape in sorted(there, reverse=True)
-        if (run := library.choose([name], shape, **how))
-    }
-    there = sorted({shape for _, shape in found}, reverse=True)
-    ratios = {at: run.ratio(at[0], "cublaslt").mid for at, run in found.items()}
-    columns, counts = [["m x n x k", *map(title, there)]], []
-    for name, mode in MODES.items():
-        runs = [found.get((name, shape)) for shape in there]
-        rates = texts([run and run.rate(name) for run in runs], "rate", ".0")
-        best = texts([ratios.get((name, shape)) for shape in there], "ratio")
-        columns += [[f"{name}, TFLOPS", *rates], [f"of {CUBLASLT} ({mode})", *best]]
-        searches = [run.first(name)["heuristics"] for run in runs if run]
-        counts.append(f"{few_to_many([*map(configurations, searches)])} ({mode})")
-    slower = [(name, at) for at, name in product(there, MODES) if ratios.get((name, at), 1) < 1]
-    lost = [f"{name} at {title(at)} ({ratios[name, at]:.3f})" for name, at in slower]
-    runs = {(place, gpu): run for place, run in found.items()}
-    said = origins(runs, lambda place: f"{place[0]} at {title(place[1])}")
-    return [
-        f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}.",
-        *("", *markdown(columns, 1), ""),
-        f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}. {said}",
-    ]
+CHOOSES = "s09"  # the rung of the s track that is shown
 
 
 # --- families of shapes ---------------------------------------------------------------------
@@ -526,5 +493,5 @@ def hazard(_library, rung, name):
 # By the first word of their markers; fill.py has `rung` and `figures`.
 BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
 BLOCKS |= {
-    one.__name__: one for one in (picture, here, variants, registers, fp8, sweep, hazard, sources)
+    one.__name__: one for one in (picture, here, variants, registers, sweep, hazard, sources)
 }
