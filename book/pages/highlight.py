@@ -96,6 +96,5 @@ class Diff:
     @staticmethod
     def lines(shown, rows, sign):
         """A block's lines: of what is on both sides, the new one."""
-        for i, j in rows:
-            side, line = (0, i) if j is None else (1, j)
-            yield sign or "−+"[side], line + 1, shown[side][line]
+        places = [(0, i) if j is None else (1, j) for i, j in rows]
+        return [(sign or "−+"[side], line + 1, shown[side][line]) for side, line in places]

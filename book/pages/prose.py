@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,7 @@ IMAGE = re.compile(r"<img\s([^<>]*)>")
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 LANGUAGE = re.compile(r"[A-Za-z0-9+#-]*")
 SENTENCE = re.compile(r".{25,}?[.?!:](?= |$)|.*", re.DOTALL)
+SAID = 80  # letters of a first sentence that the search shows
 LONG = 24  # letters of code that may be wider than a phone
 JOINT = re.compile(r"(/|::|,|_|\.)(?=\w)")  # where such code may break
 WITH_BREAK = r"\1<wbr>"
@@ -125,7 +127,7 @@ class Renderer:
                 if child.type == "link_open":
                     child.attrSet("href", self.site.link(*self.at, child.attrs["href"]))
             if opening.type == "paragraph_open":
-                said = SENTENCE.match(text_of(token))[0]
+                said = textwrap.shorten(SENTENCE.match(text_of(token))[0], SAID, placeholder=" …")
                 prose.lead = prose.lead or said
                 if prose.headings and not prose.headings[-1][2]:
                     prose.headings[-1][2] = said

@@ -205,7 +205,7 @@ class Site:
         )
         moving = {"ring": self.ring(HOME_RING), "rung": self.rungs.get(HOME_RING)}
         moving |= {"before": before, "picture": picture and picture[0], "after": after}
-        self.add("index.html", "home.html", prose.title, prose=prose, **moving, kind="home")
+        self.add("index.html", "home.html", prose.title, prose=prose, **moving, kind="front")
         for rung in self.rungs.values():
             self.rung(rung, f"rungs/{rung.name}.html")
         for path in ["notes/README.md", *self.listed("notes"), *self.listed("notes/ideas")]:
@@ -262,10 +262,11 @@ class Site:
 
     def groups(self):
         """The list at the left: rungs by track, ideas, notes."""
-        titled = lambda folder: [  # noqa: E731
-            (place, self.pages[place].title, "") for place in map(self.place, self.listed(folder))
-        ]
-        return [*self.tracks(), ("Ideas", titled("notes/ideas")), ("Notes", titled("notes"))]
+        found = self.tracks()
+        for name, folder in (("Ideas", "notes/ideas"), ("Notes", "notes")):
+            places = map(self.place, self.listed(folder))
+            found.append((name, [(place, self.pages[place].title, "") for place in places]))
+        return found
 
     # --- files --------------------------------------------------------------------------------
 
@@ -307,7 +308,7 @@ class Site:
         for place, page in self.pages.items():
             prose = page.words["prose"]
             if place != SEARCH:
-                parts = [prose.lead, prose.headings] if prose else ["", []]
+                parts = [prose.lead, prose.tops] if prose else ["", []]
                 found.append([place, page.title, *parts])
         said = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         return f"const PAGES = {said};\n"
