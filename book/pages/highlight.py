@@ -73,23 +73,22 @@ class Diff:
     (its sign, its number, its HTML). The first block is the opening comment."""
 
     def __init__(self, old, new):
-        texts = [text.partition(RECORD)[0].rstrip() + "\n" for text in (old, new)]
+        texts = [text.partition(RECORD)[0].rstrip() + "\n" for text in (old or new, new)]
         sides = [text.splitlines() for text in texts]
-        firsts = (
-            [*map(changes.first_include, sides)] if old else [0, changes.first_include(sides[1])]
-        )
-        found = changes.compare(*(sides if old else [[], sides[1]]), *firsts)
-        marks = [
-            {n: at for block in found for n, at in block.marks[side].items()} for side in (0, 1)
-        ]
-        shown = [lines_of(*pair) for pair in zip(texts, marks if old else ({}, {}))]
+        firsts = [*map(changes.first_include, sides)]
+        found, marks = changes.compare(*sides, *firsts), ({}, {})
+        for side, lines in enumerate(sides):  # of a line that is new as a whole no word is marked
+            for number, at in (pair for block in found for pair in block.marks[side].items()):
+                if lines[number].strip() != lines[number][slice(*at[0])]:
+                    marks[side][number] = at
+        shown = [lines_of(*pair) for pair in zip(texts, marks)]
         rows = [(None, line) for line in range(firsts[1])]
         self.blocks = [("The opening comment", False, self.lines(shown, rows, " "))]
         for block in found:
-            folded = f"{len(block.rows)} unchanged lines" if block.hidden else ""
-            folded = folded if old else f"The code, {len(block.rows)} lines"
-            sign = "" if block.changed and old else " "
-            self.blocks.append((folded, not sign, self.lines(shown, block.rows, sign)))
+            folded = f"{len(block.rows)} unchanged lines" if old else "The code"
+            sign = "" if block.changed else " "
+            lines = self.lines(shown, block.rows, sign)
+            self.blocks.append((folded * block.hidden, block.changed, lines))
         signs = [sign for _, _, lines in self.blocks for sign, _, _ in lines]
         self.counts = signs.count("−"), signs.count("+")
 

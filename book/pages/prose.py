@@ -29,7 +29,7 @@ LANGUAGE = re.compile(r"[A-Za-z0-9+#-]*")
 SENTENCE = re.compile(r".{25,}?[.?!:](?= |$)|.*", re.DOTALL)
 SAID = 80  # letters of a first sentence that the search shows
 LONG = 24  # letters of code that may be wider than a phone
-JOINT = re.compile(r"(/|::|,|_|\.)(?=\w)")  # where such code may break
+JOINT = re.compile(r"(/|::|,|_|\.)(?=\w)|(?<=[a-z])(?=[A-Z])")  # where such code may break
 WITH_BREAK = r"\1<wbr>"
 
 
