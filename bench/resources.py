@@ -5,7 +5,7 @@ spills.
     make rungs variants && python3 -m bench.resources
 
 reads the logs of the build (build/steps/*.ptxas.log) and writes bench/results/nvcc-<its
-release>.jsonl in place of what is there. The book shows it; pages, the variants' too.
+release>.jsonl in place of what is there. Pages show it, the variants' too.
 
 Exit status: 0 written, 2 something is missing.
 """

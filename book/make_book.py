@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the book: the rungs, the notes and the recorded results as a static site (`make book`).
+"""Makes the book: the rungs, the notes and the README as a static site (`make book`).
 
 It is written to build/book, or where --out says, whole or not at all; begin with index.html there.
-No page needs a server or the network; without JavaScript only the search and the moving rings are
-missing. The same tree gives the same files, byte for byte, with the libraries in
-book/requirements.txt.
+No page needs a server or the network; without JavaScript only the search, the theme's button and the
+moving rings are missing. A source or a record has no page: a link to it leads to the tree that the
+book was made from, or, with --repository, to that address, say that of a branch's files on GitHub.
+The same tree gives the same files, byte for byte, with the libraries in book/requirements.txt.
 
 Exit status: 0 written, 1 a note links to what is not there, 2 bad usage or a file that cannot be
 read, 77 a library isn't installed.
@@ -13,6 +14,7 @@ read, 77 a library isn't installed.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -46,12 +48,14 @@ def write_site(files, out):
 def main(arguments):
     """Parses the command line; expected errors become one line each."""
     parser = argparse.ArgumentParser(description="Make the book.", allow_abbrev=False)
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=ROOT / "build/book", help="default: build/book"
-    )
+    out = {"metavar": "DIR", "type": Path, "default": ROOT / "build/book"}
+    parser.add_argument("--out", **out, help="default: build/book")
+    said = "the address below which the tree's files are; default: the tree itself"
+    parser.add_argument("--repository", metavar="URL", help=said)
     options = parser.parse_args(arguments)
     try:
-        out, files = options.out.resolve(), site.Site(ROOT).files()
+        out = options.out.resolve()
+        files = site.Site(ROOT, options.repository or os.path.relpath(ROOT, out)).files()
         write_site(files, out)
     except site.Broken as error:
         print("\n".join(f"book: {line}" for line in str(error).splitlines()), file=sys.stderr)

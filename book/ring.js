@@ -1,10 +1,10 @@
 // The ring, moving: a slider over the moments of a trace, and a button that plays them. The page holds
-// the data and the elements (ring.html); the code is taken from its own listing of the rung.
+// the data and the elements (ring.html).
 (() => {
   const box = document.querySelector(".moving");
   const one = (what, where = box) => where.querySelector(what);
   const all = (what) => [...box.querySelectorAll(what)];
-  const { fills, warps, titles, moments, end, complete } = JSON.parse(one("script").textContent);
+  const { code, fills, warps, titles, moments, end, complete } = JSON.parse(one("script").textContent);
   const slider = one("input");
   const button = one("button");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -33,18 +33,16 @@
     one(".by", place).textContent = readers.length ? `by ${readers.join(" and ")}` : "";
   }
 
-  // The line of that number and those around it, from the whole file below.
+  // The line of that number and those around it.
   function showCode(place, number, at) {
-    const lines = [];
-    for (let n = number - AROUND; n <= number + AROUND; ++n) {
-      const line = document.getElementById(`L${n}`);
-      if (line) lines.push([n, line]);
-    }
-    const indents = lines.map(([, line]) => line.textContent).filter((text) => text.trim());
-    const indent = Math.min(...indents.map((text) => text.search(/\S/)));
+    const near = Object.keys(code).map(Number).filter((n) => Math.abs(n - number) <= AROUND);
+    const lines = near.map((n) => [n, code[n], code[n].replace(/<[^>]*>/g, "").search(/\S/)]);
+    const indent = Math.min(...lines.map(([, , blanks]) => blanks).filter((blanks) => blanks >= 0));
     place.replaceChildren(...lines.flatMap(([n, line]) => {
       const copy = document.createElement(n === number && at ? "mark" : "span");
-      copy.innerHTML = line.innerHTML.replace(new RegExp(`^ {0,${indent}}`), "");
+      copy.innerHTML = line;
+      const first = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT).nextNode();
+      if (first) first.data = first.data.slice(Math.min(indent, first.data.search(/\S|$/)));
       copy.dataset.n = n;
       return [copy, "\n"];
     }));
@@ -129,5 +127,5 @@
   calm.addEventListener("change", stop);
   stop();
   show();
-  for (const hidden of [box, document.querySelector(`a[href="#${box.id}"]`)]) hidden.hidden = false;
+  box.hidden = false;
 })();

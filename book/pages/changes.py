@@ -1,4 +1,4 @@
-"""What changed between two files, side by side, with the changed words marked. As a program it counts
+"""What changed between two files, line by line, with the changed words marked. As a program it counts
 what each rung changes, or one (`make diffstat`, `make diff`).
 
 A word is what `make diff` takes for one. Blanks and line ends are kept but never compared: words
@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import NamedTuple
 
 from bench import rungs
@@ -91,26 +91,9 @@ def changed_block(old_lines, new_lines, old, new):
     """The block in which the lines `old` became the lines `new`: numbers, in order."""
     old_words, new_words = words_of(old_lines, old), words_of(new_lines, new)
     pairs = matched_words(old_words, new_words)
-    weights = Counter()  # of pairs of lines
-    for i, j in pairs.items():
-        weights[old_words[i].line, new_words[j].line] += old_words[i].weight
     marks = (marks_of(old_words, set(pairs)), marks_of(new_words, set(pairs.values())))
-    return Block(True, paired_rows(old, new, weights), marks=marks)
-
-
-def paired_rows(old, new, weights):
-    """Rows for the lines of a block: lines with most in common stand side by side, and so do lines
-    without, as far as there are some on both sides."""
-    pairs = []
-    for i, j in sorted(weights, key=weights.get, reverse=True):
-        if all((i - a) * (j - b) > 0 for a, b in pairs):
-            pairs.append((i, j))
-    rows, next_i, next_j = [], old.start, new.start
-    for i, j in [*sorted(pairs), (old.stop, new.stop)]:
-        rows += zip_longest(range(next_i, i), range(next_j, j))
-        rows.append((i, j))
-        next_i, next_j = i + 1, j + 1
-    return rows[:-1]
+    rows = [*((line, None) for line in old), *((None, line) for line in new)]
+    return Block(True, rows, marks=marks)
 
 
 # --- words ------------------------------------------------------------------------------------

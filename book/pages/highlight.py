@@ -1,12 +1,9 @@
-"""Source code as HTML, line by line: Pygments finds the words, the classes are the book's own."""
+"""Code as HTML, line by line, as Pygments finds the words; its short class names are in style.css."""
 
 from __future__ import annotations
 
-import html
-from functools import cache
-from pathlib import PurePosixPath
-
 import pygments.lexers
+from pygments.formatters import HtmlFormatter
 from pygments.lexers.c_cpp import CppLexer
 from pygments.lexers.special import TextLexer
 from pygments.token import Token
@@ -21,25 +18,8 @@ CUDA = {
     **dict.fromkeys(CUDA_KEYWORDS.split(), Token.Keyword),
     **dict.fromkeys(CUDA_VARIABLES.split(), Token.Name.Builtin),
 }
-# A class of style.css for a kind of token; the first that fits, so the narrow ones stand first.
-CLASSES = (
-    (Token.Comment.PreprocFile, "s"),
-    (Token.Comment.Preproc, "p"),
-    (Token.Comment, "c"),
-    (Token.Keyword.Type, "t"),
-    (Token.Keyword, "k"),
-    (Token.Operator.Word, "k"),
-    (Token.Name.Builtin, "b"),
-    (Token.Name.Function, "f"),
-    (Token.Name.Tag, "k"),
-    (Token.Literal.String, "s"),
-    (Token.Literal.Number, "m"),
-    (Token.Generic.Deleted, "gd"),
-    (Token.Generic.Inserted, "gi"),
-    (Token.Generic.Heading, "c"),
-    (Token.Generic.Subheading, "c"),
-)
 KEEP_ALL = {"stripnl": False, "ensurenl": False}  # every blank and newline
+RECORD = "static const step "  # what follows says the same in every rung
 
 
 class CudaLexer(CppLexer):
@@ -50,93 +30,70 @@ class CudaLexer(CppLexer):
             yield at, CUDA.get(value, kind) if kind in Token.Name else kind, value
 
 
-def lexer_of(language="", path=""):
-    """The lexer for a language, as it is named after ```, or else for a file; one that finds
-    nothing for what Pygments does not know."""
-    name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix
-    if language in ("cuda", "cu", "c++", "cpp") or suffix in (".cu", ".cuh"):
-        return CudaLexer(**KEEP_ALL)
-    language = "bash" if name == "run" else language
-    find = pygments.lexers.get_lexer_by_name if language else pygments.lexers.get_lexer_for_filename
-    try:
-        return find(language or name, **KEEP_ALL)
-    except ClassNotFound:
-        return TextLexer(**KEEP_ALL)
+def marked(tokens, marks):
+    """Tokens, cut where a mark begins or ends; what is in one has a kind of its own. `marks` are
+    {line: [(begin, end)]}."""
+    line = column = 0
+    for kind, value in tokens:
+        for part in value.splitlines(keepends=True):
+            inside = [(begin - column, end - column) for begin, end in marks.get(line, ())]
+            edges = {0, len(part), *(edge for pair in inside for edge in pair)}
+            cuts = sorted(edge for edge in edges if 0 <= edge <= len(part))
+            for first, last in zip(cuts, cuts[1:]):
+                within = any(begin <= first < end for begin, end in inside)
+                yield kind.Mark if within else kind, part[first:last]
+            line, column = (line + 1, 0) if part.endswith("\n") else (line, column + len(part))
 
 
-@cache
-def class_of(kind):
-    """The class of a kind of token, '' for plain text."""
-    return next((name for group, name in CLASSES if kind in group), "")
+def html_of(text, lexer, marks=None):
+    """A text as HTML, a line for each of its lines."""
+    tokens = marked(lexer.get_tokens(text), marks or {})
+    return pygments.format(tokens, HtmlFormatter(nowrap=True))
 
 
-def lines_of(text, lexer):
-    """The lines of a text without their ends, each a list of (class, text)."""
-    lines = [[]]
-    for kind, value in lexer.get_tokens(text):
-        name = class_of(kind)
-        for number, part in enumerate(value.split("\n")):
-            if number:
-                lines.append([])
-            if part:
-                lines[-1].append((name, part))
-    return lines if lines[-1] else lines[:-1]  # what stands behind the last newline is no line
-
-
-@cache
-def file_lines(path, text):
-    """The lines of a file of that name. What is returned must not be changed."""
-    return lines_of(text, lexer_of(path=path))
-
-
-@cache
-def file_html(path, text):
-    """The same as HTML."""
-    return [*map(line_html, file_lines(path, text))]
-
-
-def span(name, text):
-    """A piece of a line as HTML."""
-    escaped = html.escape(text, quote=False)
-    return f'<span class="{name}">{escaped}</span>' if name else escaped
-
-
-def line_html(line, marks=(), tag="mark"):
-    """One line as HTML. `marks` are (begin, end) of the characters that stand in `tag`; none touch."""
-    if not marks:
-        return "".join(span(name, text) for name, text in line)
-    tags = {begin: f"<{tag}>" for begin, _ in marks} | {end: f"</{tag}>" for _, end in marks}
-    made, at = [], 0
-    for name, text in line:
-        cuts = sorted(edge - at for edge in tags if 0 < edge - at < len(text))
-        for first, last in zip([0, *cuts], [*cuts, len(text)]):
-            made += [tags.get(at + first, ""), span(name, text[first:last])]
-        at += len(text)
-    return "".join([*made, tags.get(at, "")])
+def lines_of(text, marks=None):
+    """The lines of a rung as HTML."""
+    return html_of(text, CudaLexer(**KEEP_ALL), marks).split("\n")
 
 
 def block_html(text, language):
     """A fenced block of a note."""
-    lines = lines_of(text, lexer_of(language))
-    return "<pre><code>" + "\n".join(map(line_html, lines)) + "\n</code></pre>\n"
+    try:
+        named = pygments.lexers.get_lexer_by_name(language or "text", **KEEP_ALL)
+    except ClassNotFound:
+        named = TextLexer(**KEEP_ALL)
+    cpp = language in ("cuda", "cu", "c++", "cpp")
+    code = html_of(text, CudaLexer(**KEEP_ALL) if cpp else named)
+    return f"<pre><code>{code.rstrip()}\n</code></pre>\n"
 
 
 class Diff:
-    """Two files side by side, as the template wants them; each is (path, text). The opening comments
-    are left out: the page shows the rung's own."""
+    """What a rung changes in the text of the one below, if there is one, without the opening comments
+    and step records: `blocks` are (words for what is folded or '', changed, lines), and a line is
+    (its sign, its number, its HTML). The first block is the opening comment."""
 
-    def __init__(self, *files):
-        self.lines = [file_lines(*file) for file in files]
-        texts = [text for _, text in files]
-        self.changed = changes.changed_lines(*texts)
+    def __init__(self, old, new):
+        texts = [text.partition(RECORD)[0].rstrip() + "\n" for text in (old or new, new)]
         sides = [text.splitlines() for text in texts]
-        self.blocks = changes.compare(*sides, *map(changes.first_include, sides))
+        firsts = [*map(changes.first_include, sides)]
+        found, marks = changes.compare(*sides, *firsts), ({}, {})
+        for side, lines in enumerate(sides):  # of a line that is new as a whole no word is marked
+            for number, at in (pair for block in found for pair in block.marks[side].items()):
+                if lines[number].strip() != lines[number][slice(*at[0])]:
+                    marks[side][number] = at
+        shown = [lines_of(*pair) for pair in zip(texts, marks)]
+        rows = [(None, line) for line in range(firsts[1])]
+        self.blocks = [("The opening comment", False, self.lines(shown, rows, " "))]
+        for block in found:
+            folded = f"{len(block.rows)} unchanged lines" if old else "The code"
+            sign = "" if block.changed else " "
+            lines = self.lines(shown, block.rows, sign)
+            self.blocks.append((folded * block.hidden, block.changed, lines))
+        signs = [sign for _, _, lines in self.blocks for sign, _, _ in lines]
+        self.counts = signs.count("−"), signs.count("+")
 
-    def cells(self, block, side):
-        """(row, number, HTML) of every line on that side of a block: 0 is the old one."""
-        lines, marks, tag = self.lines[side], block.marks[side], ("del", "ins")[side]
-        return [
-            (number, row[side] + 1, line_html(lines[row[side]], marks.get(row[side], ()), tag))
-            for number, row in enumerate(block.rows, 1)
-            if row[side] is not None
-        ]
+    @staticmethod
+    def lines(shown, rows, sign):
+        """A block's lines: of what is on both sides, the new one."""
+        places = [(0, i) if j is None else (1, j) for i, j in rows]
+        return [(sign or "−+"[side], line + 1, shown[side][line]) for side, line in places]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 
 from markdown_it import MarkdownIt
 
@@ -24,6 +26,11 @@ RESULT = re.compile(r"^(> .*)\n(?=> \*\*)", re.MULTILINE)
 IMAGE = re.compile(r"<img\s([^<>]*)>")
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 LANGUAGE = re.compile(r"[A-Za-z0-9+#-]*")
+SENTENCE = re.compile(r".{25,}?[.?!:](?= |$)|.*", re.DOTALL)
+SAID = 80  # letters of a first sentence that the search shows
+LONG = 24  # letters of code that may be wider than a phone
+JOINT = re.compile(r"(/|::|,|_|\.)(?=\w)|(?<=[a-z])(?=[A-Z])")  # where such code may break
+WITH_BREAK = r"\1<wbr>"
 
 
 def slug(text):
@@ -43,10 +50,10 @@ class Prose:
 
     title: str = ""  # its first heading of the first level, as text
     title_html: str = ""
-    title_id: str = ""
     html: str = ""  # the rest
-    lead: str = ""  # the first paragraph, as text
-    headings: list = field(default_factory=list)  # (id, text) of the second level
+    lead: str = ""  # the first sentence, as text
+    headings: list = field(default_factory=list)  # [id, text, first sentence], but for the title
+    tops: list = field(default_factory=list)  # those of the second level
 
 
 class Renderer:
@@ -70,6 +77,7 @@ class Renderer:
             self.markdown.add_render_rule(
                 name, lambda _, tokens, at, *__, rule=rule: rule(tokens[at], tokens[:at])
             )
+        self.html_of = partial(self.markdown.renderer.render, options=self.markdown.options, env={})
 
     @staticmethod
     def fence(code, language, _attributes):
@@ -77,8 +85,9 @@ class Renderer:
         return highlight.block_html(code, LANGUAGE.match(language)[0].lower())
 
     def code_inline(self, token, before):
-        """Code; if it names a file of the tree, a link to it."""
-        code = f"<code>{html.escape(token.content, quote=False)}</code>"
+        """Code; if it names a file of the tree, a link to it. Long code breaks at its joints."""
+        text = html.escape(token.content, quote=False)
+        code = f"<code>{JOINT.sub(WITH_BREAK, text) if len(text) > LONG else text}</code>"
         inside = sum(one.nesting for one in before if one.type.startswith("link_"))
         link = None if inside else self.site.named(self.at[0], token.content)
         return f'<a href="{html.escape(link)}">{code}</a>' if link else code
@@ -97,40 +106,37 @@ class Renderer:
         there, words = html.escape(self.site.picture(*self.at, source)), html.escape(words)
         return f'<a class="picture" href="{there}"><img src="{there}" alt="{words}"></a>'
 
-    def render(self, text):
-        """A whole page. Comments, which hold what fills a note, are taken out before Markdown sees
-        them: a line that begins with one would be HTML to it."""
+    def parse(self, text):
+        """The tokens of a page. Comments, which hold what fills a note, are taken out before Markdown
+        sees them: a line that begins with one would be HTML to it."""
         text = CODE_OR_COMMENT.sub(lambda match: "" if match["comment"] else match[0], text)
-        tokens = self.markdown.parse(RESULT.sub(r"\1\\\n", text))
-        prose, used, kept = Prose(), Counter(), list(tokens)
+        tokens, used = self.markdown.parse(RESULT.sub(r"\1\\\n", text)), Counter()
+        for opening, token in zip(tokens, tokens[1:]):
+            if opening.type == "heading_open":
+                name = slug(text_of(token))
+                used[name] += 1
+                opening.attrSet("id", f"{name}-{used[name] - 1}" if used[name] > 1 else name)
+        return tokens
+
+    def render(self, text):
+        """A whole page."""
+        tokens, prose = self.parse(text), Prose()
+        kept = list(tokens)
         for opening, token in zip(tokens, tokens[1:]):
             for child in token.children or ():
                 if child.type == "link_open":
                     child.attrSet("href", self.site.link(*self.at, child.attrs["href"]))
             if opening.type == "paragraph_open":
-                prose.lead = prose.lead or text_of(token)
-            if opening.type == "heading_open":
-                name = slug(text_of(token))
-                used[name] += 1
-                name = f"{name}-{used[name] - 1}" if used[name] > 1 else name
-                opening.attrSet("id", name)
-                if opening.tag == "h1" and opening.level == 0 and not prose.title:
-                    prose.title, prose.title_id = text_of(token), name
-                    prose.title_html = self.html_of([token])
-                    at = kept.index(opening)
-                    del kept[at : at + 3]
-                elif opening.tag == "h2":
-                    prose.headings.append((name, text_of(token)))
+                said = textwrap.shorten(SENTENCE.match(text_of(token))[0], SAID, placeholder=" …")
+                prose.lead = prose.lead or said
+                if prose.headings and not prose.headings[-1][2]:
+                    prose.headings[-1][2] = said
+            elif opening.type == "heading_open" and opening.tag == "h1" and not prose.title:
+                prose.title, prose.title_html = text_of(token), self.html_of([token])
+                at = kept.index(opening)
+                del kept[at : at + 3]
+            elif opening.type == "heading_open":
+                prose.headings.append([opening.attrs["id"], text_of(token), ""])
+                prose.tops += [prose.headings[-1]] * (opening.tag == "h2")
         prose.html = self.html_of(kept)
         return prose
-
-    def html_of(self, tokens):
-        """Tokens as HTML."""
-        return self.markdown.renderer.render(tokens, self.markdown.options, {})
-
-
-def paragraphs(lines):
-    """The paragraphs of a comment, without its slashes."""
-    words = [line.lstrip("/").strip() for line in lines]
-    parts = " ".join(word or "\n" for word in words).split("\n")
-    return [part.strip() for part in parts if part.strip()]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from bench import trace as traces
+from book.pages import highlight
 
 # What an event says; bench/traces/README.md says what its numbers mean.
 WORDS = {
@@ -24,6 +25,7 @@ WORDS = {
     "write": "writes results",
 }
 LEFT = {0: "waits until its wgmmas are complete", traces.TOKEN: "waits for {at}, by token"}
+AROUND = 2  # lines that are shown before and after the one that a warp is at
 CHANGES = ("begin", "landed", "taken", "done")  # of a stage's state
 BK = re.compile(r"^constexpr int BK = (\d+);", re.MULTILINE)
 
@@ -87,7 +89,10 @@ def moving(name, text):
     ]
     times = {fill[change] for stage in fills for fill in stage for change in CHANGES} - {None}
     times.update(event[0] for events in warps for event in events)
+    html = highlight.lines_of(text)
+    shown = {n for at in lines.values() for n in range(at - AROUND, at + AROUND + 1)}
     return {
+        "code": {n: html[n - 1] for n in sorted(shown) if 0 < n <= text.count("\n")},
         "fills": fills,
         "warps": warps,
         "titles": [trace.title(warp) for warp in trace.warps],

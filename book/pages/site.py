@@ -1,52 +1,49 @@
 """The book: what pages there are, what stands on each, and where its links lead.
 
-A place in the tree is a path from its root, with slashes: `common/device/tma.cuh`. A place in the
-book is one from the book's own root: `source/common/device/tma.cuh.html`.
+A place in the tree is a path from its root, with slashes: `notes/rungs/v07.md`. A place in the book
+is one from the book's own root: `rungs/v07.html`. What has no place in the book is in the repository.
 """
 
 from __future__ import annotations
 
-import html
+import json
 import posixpath
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
 import jinja2
 
 from bench import rungs
-from book.pages import changes, highlight, measured, ring, search
-from book.pages.prose import Renderer, paragraphs
-from notes.tools import tables
+from book.pages import highlight, ring
+from book.pages.prose import Renderer
 
-STYLE = "style.css"
+STYLE, SCRIPTS = "style.css", ("theme.js", "search.js", "ring.js")
 SEARCH, INDEX = "search.html", "search-index.js"
-RESULTS = "bench/results"
-RECORDED = (".jsonl", ".json", ".txt")
-ROWS = re.compile(rf"{RESULTS}/(.+/.+)\.jsonl")  # of programs: those of a GPU, or the emulator
 PICTURES = (".png", ".svg", ".jpg")
-PICTURES_OF = {  # each track, below its table
-    "v": ("share-and-clock", "power"),
-    "a": ("ladder-a",),
-    "t": ("ladder-t",),
-    "f": ("fp8",),
-}
-PICTURE = re.compile(r'<img src="[./]*plots/([\w-]+)\.png"[^>]* (alt="[^"]*")')
-READ_FIRST = ("notes/start-here.md", "notes/the-climb.md")
 HIDDEN = {".git", "build", "__pycache__"}  # no part of the tree
-FOLDERS = {  # that have a page of the book's own
+PLACES = {  # of the tree that have a page of the book's own
+    "README.md": "index.html",
     ".": "index.html",
-    "steps": "index.html",
+    "notes/README.md": "notes/index.html",
     "notes": "notes/index.html",
-    "notes/rungs": "index.html",
+    "steps": "rungs/index.html",
+    "notes/rungs": "rungs/index.html",
     "notes/ideas": "ideas/index.html",
-    RESULTS: "results/index.html",
 }
-LINE_ANCHOR = re.compile(r"L[0-9]+")
+BAR = (  # above every page, where the tree has it
+    ("notes/start-here.html", "Start"),
+    ("notes/the-climb.html", "The climb"),
+    ("rungs/index.html", "Rungs"),
+    ("ideas/index.html", "Ideas"),
+)
+HOME_RING = "v04"  # whose ring the first page shows
 EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-INCLUDE = re.compile(r'#include "([^"]+)"')
+LINKED = re.compile(r"\]\(([\w/.-]+\.md)\)")
+QUOTE_END = "</blockquote>\n"
+FIRST_PICTURE = re.compile(r'<a class="picture".*?</a>', re.DOTALL)
 
 
 class Broken(Exception):
@@ -74,265 +71,202 @@ def relative(here, there):
 
 
 class Site:
-    """All pages and files of the book. Pages are made as links ask for them, from the first on."""
+    """All pages and files of the book. `repository` is the address below which the tree's files are."""
 
-    def __init__(self, root):
-        self.root = Path(root)
+    def __init__(self, root, repository):
+        self.root, self.repository = Path(root), repository.rstrip("/")
         self.rungs = rungs.find(self.root / "steps")
         self.pages = {}  # place in the book: Page
         self.copies = {}  # place in the book: place in the tree
-        # {place in the book: the place in the tree that it is made from}
-        self.asked = {place: folder for folder, place in FOLDERS.items()}
-        self.links = {}  # place in the book: pages that link there
-        self.wrong = []
-
-    @cached_property
-    def library(self):
-        """All that is recorded."""
-        return tables.Library(self.root / RESULTS)
+        self.wrong = set()
+        self.anchors = cache(self.anchors)
 
     # --- the tree -----------------------------------------------------------------------------
 
-    def place(self, path):
-        """Where a file or a folder of the tree stands in the book; None if there is neither."""
-        inside = PurePosixPath(path)
-        if path.startswith("/") or ".." in inside.parts or HIDDEN.intersection(inside.parts):
-            return None
-        if (self.root / path).is_dir():
-            return FOLDERS.get(path, f"source/{path}/index.html")
-        if not (self.root / path).is_file():
-            return None
-        folder, name = str(inside.parent), inside.name.partition("_")[0]
-        if folder == "steps" and name in self.rungs:
-            return f"rungs/{name}.html"
-        if inside.suffix in PICTURES:
-            return f"pictures/{path.removeprefix('plots/')}"
-        if inside.is_relative_to(RESULTS) and inside.suffix in RECORDED:
-            # Rows have a page that shows them; what else was recorded is there as it is.
-            rows = ROWS.fullmatch(path)
-            return f"results/{rows[1]}.html" if rows else path.removeprefix("bench/")
-        if path == "README.md":
-            return "readme.html"
-        if inside.suffix == ".md" and inside.parts[0] == "notes":
-            page = "index" if inside.name == "README.md" else inside.stem
-            return f"{folder.removeprefix('notes/')}/{page}.html"
-        return f"source/{path}.html"
+    def exists(self, path):
+        """Whether the tree has this file or folder."""
+        inside = PurePosixPath(path).parts
+        outside = path.startswith("/") or ".." in inside or HIDDEN.intersection(inside)
+        return not outside and (self.root / path).exists()
 
-    def is_file(self, path):
-        """True for a file of the tree."""
-        return self.place(path) is not None and (self.root / path).is_file()
+    def place(self, path):
+        """Where a file or a folder of the tree stands in the book; None if it has no page."""
+        folder, name = posixpath.split(path)
+        stem, kind = posixpath.splitext(name)
+        if path in PLACES:
+            return PLACES[path]
+        if folder == "steps" and stem[:3] in self.rungs:
+            return f"rungs/{stem[:3]}.html"
+        if folder == "notes/rungs" and stem not in self.rungs:
+            return None
+        pages = ("notes", "notes/rungs", "notes/ideas")
+        return (
+            f"{posixpath.basename(folder)}/{stem}.html"
+            if folder in pages and kind == ".md"
+            else None
+        )
 
     def read(self, path):
         """A file's text."""
         return (self.root / path).read_text(encoding="utf-8")
 
-    def found(self, folder, pattern):
-        """The files in a folder that match, in order; none if there is no such folder."""
-        found = [path for path in (self.root / folder).glob(pattern) if path.is_file()]
-        return sorted(path.relative_to(self.root).as_posix() for path in found)
+    def listed(self, folder):
+        """The notes in a folder, in the order in which notes/README.md links to them."""
+        linked = [
+            beside("notes/README.md", link) for link in LINKED.findall(self.read("notes/README.md"))
+        ]
+        rank = {path: at for at, path in reversed([*enumerate(linked)])}
+        found = sorted(
+            path.relative_to(self.root).as_posix() for path in self.root.glob(f"{folder}/*.md")
+        )
+        found.sort(key=lambda path: rank.get(path, len(rank) + len(linked)))
+        return [path for path in found if path not in PLACES]
+
+    def anchors(self, path):
+        """The anchors of a Markdown file."""
+        tokens = Renderer(self, "", path).parse(self.read(path))
+        return {token.attrs["id"] for token in tokens if token.type == "heading_open"}
 
     # --- links --------------------------------------------------------------------------------
 
-    def ask_for(self, path):
-        """Where a file or folder stands in the book, which will have it; None if there is none."""
-        place = self.place(path)
-        if place:
-            self.asked.setdefault(place, path)
-        return place
-
-    def to(self, here, path):
-        """A link of the book's own to a file or folder of the tree."""
-        return relative(here, self.ask_for(path))
+    def complain(self, source, link, why):
+        """Remembers a link that leads nowhere, by the lines that have it."""
+        lines = enumerate(self.read(source).splitlines(), 1)
+        numbers = [number for number, line in lines if link in unquote(line)] or [1]
+        self.wrong.update(f"{source}:{number}: {why}" for number in numbers)
+        return ""
 
     def link(self, here, source, link):
         """A link that stands in the file `source` and is shown at `here`, as one of the book."""
-        path, _, anchor = link.partition("#")
-        if EXTERNAL.match(link) or not path:
+        path, hash_sign, anchor = link.partition("#")
+        if EXTERNAL.match(link):
             return link
-        path = beside(source, unquote(path))
-        place = self.ask_for(path)
-        if place is None:
-            self.wrong.append(f"{source}: links to {link}: there is no {path}")
-            return ""
-        self.links.setdefault(place, set()).add(here)
-        lines = LINE_ANCHOR.match(anchor)
-        anchor = lines[0] if lines else anchor
-        return relative(here, place) + (f"#{anchor}" if anchor else "")
+        path = beside(source, unquote(path)) if path else source
+        if not self.exists(path):
+            return self.complain(source, unquote(link), f"links to {link}: there is no {path}")
+        if anchor and path.endswith(".md") and unquote(anchor) not in self.anchors(path):
+            return self.complain(
+                source, unquote(link), f"links to {link}: {path} has no such heading"
+            )
+        of_file = path.startswith("steps/") and (anchor or self.place(path) == here)
+        there = self.there(here, path, None if of_file else self.place(path))
+        return there + hash_sign + anchor
+
+    def there(self, here, path, place=None):
+        """A link to a place in the book, or else to what is in the repository."""
+        return relative(here, place) if place else self.in_repository(here, path)
+
+    def in_repository(self, here, path):
+        """A link to a file in the repository. Without an address that is a path from the book's own
+        folder to the tree."""
+        own = EXTERNAL.match(self.repository)
+        base = (
+            self.repository
+            if own
+            else posixpath.relpath(self.repository, posixpath.dirname(here) or ".")
+        )
+        return f"{base}/{quote(path)}"
 
     def picture(self, here, source, link):
-        """A picture's."""
+        """A picture's; the SVG where there is one, which is sharp at every size."""
         path = beside(source, unquote(link))
-        if EXTERNAL.match(link) or not self.is_file(path) or not path.endswith(PICTURES):
-            self.wrong.append(f"{source}: there is no picture {link} in the tree")
-            return ""
-        return self.to(here, path)
+        sharp = str(PurePosixPath(path).with_suffix(".svg"))
+        path = sharp if self.exists(sharp) else path
+        if EXTERNAL.match(link) or not self.exists(path) or not path.endswith(PICTURES):
+            return self.complain(source, unquote(link), f"there is no picture {link} in the tree")
+        place = f"pictures/{path.removeprefix('plots/')}"
+        self.copies[place] = path
+        return relative(here, place)
 
     def named(self, here, text):
         """A link to a file that is named in code, or None."""
-        known = "/" in text.strip("/") and re.fullmatch(r"[\w./-]+", text)
         path = text.rstrip("/")
-        return self.to(here, path) if known and self.place(path) else None
+        if "/" not in path or not re.fullmatch(r"[\w./-]+", text) or not self.exists(path):
+            return None
+        place = self.place(path)
+        return self.there(here, path, place if place != here else None)
 
-    def prose(self, here, source, text=None):
-        """The Markdown file `source`, or some of its text, for the page at `here`."""
-        return Renderer(self, here, source).render(self.read(source) if text is None else text)
+    def prose(self, here, source):
+        """A Markdown file for the page at `here`."""
+        return Renderer(self, here, source).render(self.read(source))
 
     # --- pages --------------------------------------------------------------------------------
 
     def add(self, place, template, title, **words):
         """A page."""
-        self.pages[place] = Page(place, template, title, words)
+        self.pages[place] = Page(place, template, title, {"prose": None, "kind": "text", **words})
 
     def make(self):
-        """Every page of the book, and every page that one of them links to."""
-        made = set()
-        while waiting := [place for place in self.asked if place not in made]:
-            for place in waiting:
-                self.page_of(self.asked[place], place)
-            made.update(waiting)
+        """Every page of the book."""
+        prose = self.prose("index.html", "README.md")
+        picture = FIRST_PICTURE.search(prose.html)
+        before, after = (
+            re.split(FIRST_PICTURE, prose.html, maxsplit=1) if picture else (prose.html, "")
+        )
+        moving = {"ring": self.ring(HOME_RING), "rung": self.rungs.get(HOME_RING)}
+        moving |= {"before": before, "picture": picture and picture[0], "after": after}
+        self.add("index.html", "home.html", prose.title, prose=prose, **moving, kind="front")
+        for rung in self.rungs.values():
+            self.rung(rung, f"rungs/{rung.name}.html")
+        for path in ["notes/README.md", *self.listed("notes"), *self.listed("notes/ideas")]:
+            prose = self.prose(self.place(path), path)
+            self.add(self.place(path), "base.html", prose.title or path, prose=prose)
+        self.add("rungs/index.html", "list.html", "Rungs", groups=self.tracks())
+        ideas = [("", [(place, self.pages[place].title, lead) for place, lead in self.ideas()])]
+        self.add("ideas/index.html", "list.html", "Ideas", groups=ideas)
         self.add(SEARCH, "search.html", "Search")
         if self.wrong:
-            raise Broken("\n".join(sorted(set(self.wrong))))
+            raise Broken("\n".join(sorted(self.wrong)))
 
-    def page_of(self, path, place):
-        """The page, or the copy, of a place in the tree."""
-        own = {"index.html": self.start, "results/index.html": self.results}
-        folder, name = posixpath.dirname(place), PurePosixPath(place).stem
-        if place in own:
-            own[place](place)
-        elif place == "ideas/index.html":
-            self.add(place, "ideas.html", "Ideas", places=self.idea_places())
-        elif folder == "rungs" and name in self.rungs:
-            self.rung(self.rungs[name], place)
-        elif place == "notes/index.html" or path.endswith(".md"):
-            prose = self.prose(place, "notes/README.md" if place == "notes/index.html" else path)
-            self.add(place, "prose.html", prose.title or path, prose=prose, idea=folder == "ideas")
-        elif (self.root / path).is_dir():
-            self.folder(path, place)
-        elif ROWS.fullmatch(path):
-            self.rows(path, place)
-        elif path.endswith(PICTURES) or place.startswith("results/"):
-            self.copies[place] = path
-        else:
-            self.source(path, place)
-
-    def runs_of(self, path):
-        """What is recorded in a file of rows; nothing in any other."""
-        whole = self.root / path
-        return [run for run in self.library.runs + self.library.apart if run.path == whole]
-
-    def rows(self, path, place):
-        """A file of rows, and the file itself."""
-        name = path.removeprefix(f"{RESULTS}/")
-        self.copies[f"results/{name}"] = path
-        runs = self.runs_of(path)
-        words = {"said": measured.words_of(runs), "tables": measured.tables_of(runs)}
-        words |= {"raw": f"results/{name}", "path": path}
-        self.add(place, "recorded.html", name, **words)
-
-    def source(self, path, place):
-        """A source file."""
-        try:
-            lines = self.linked(path, place, self.read(path))
-            self.add(place, "source.html", path, path=path, lines=lines)
-        except UnicodeDecodeError:
-            self.wrong.append(f"{path}: a note links to it, but it is no text")
-
-    def linked(self, path, place, text):
-        """A file's lines as HTML, each with a link where it includes a file of the tree."""
-        lines = [*highlight.file_html(path, text)]
-        for number, line in enumerate(text.splitlines()):
-            match = INCLUDE.match(line)
-            header = match and self.header(path, match[1])
-            if header:
-                quoted = f'"{html.escape(match[1], quote=False)}"'
-                there = f'<a href="{self.to(place, header)}">{quoted}</a>'
-                lines[number] = lines[number].replace(quoted, there)
-        return lines
-
-    def header(self, path, name):
-        """Where an included file is in the tree, or None."""
-        places = (f"common/{name}", f"emulator/include/{name}", beside(path, name))
-        return next(filter(self.is_file, places), None)
-
-    def folder(self, path, place):
-        """A list of what is in a folder, folders first."""
-        found = [one for one in (self.root / path).iterdir() if one.name not in HIDDEN]
-        found.sort(key=lambda one: (not one.is_dir(), one.name))
-        entries = [
-            (one.name + "/" * one.is_dir(), self.to(place, f"{path}/{one.name}")) for one in found
-        ]
-        self.add(place, "folder.html", f"{path}/", path=path, entries=entries)
+    def ring(self, name):
+        """What the moving ring of a rung shows; None if there is no trace of it."""
+        rung = self.rungs.get(name)
+        return rung and ring.moving(name, rung.path.read_text(encoding="utf-8"))
 
     def rung(self, rung, place):
-        """A rung's page."""
+        """A rung's page: the quoted lines with which its note begins, its diff, the rest."""
         path, note = f"steps/{rung.path.name}", f"notes/rungs/{rung.name}.md"
-        text = self.read(path)
-        files = [
-            (f"steps/{one.path.name}", one) for one in (self.rungs.get(rung.below), rung) if one
-        ]
-        diff = [(path, self.read(path)) for path, _ in files]
-        found, said = measured.resources_of(rung)
-        prose = self.prose(place, note) if self.is_file(note) else None
+        prose = self.prose(place, note) if self.exists(note) else None
+        html, quoted = prose.html if prose else "", ""
+        if html.startswith("<blockquote>"):
+            quoted, end, html = html.partition(QUOTE_END)
+            quoted += end
+        below = self.rungs.get(rung.below)
+        old = below.path.read_text(encoding="utf-8") if below else ""
         self.add(
             place,
             "rung.html",
             prose.title if prose else f"{rung.name}: {rung.idea}",
             rung=rung,
-            path=path,
+            file=self.in_repository(place, path),
             track=rungs.TRACKS[rung.name[0]],
-            header=opening_of(text),
             prose=prose,
-            ring=ring.moving(rung.name, text),
-            diff=highlight.Diff(*diff) if rung.below else None,
-            measured=measured.of_rung(self.library, rung),
-            resources=found,
-            resources_said=said,
-            lines=self.linked(path, place, text),
+            quoted=quoted,
+            rest=html,
+            ring=self.ring(rung.name),
+            diff=highlight.Diff(old, self.read(path)),
         )
 
-    def start(self, here):
-        """The first page, which leads to all rungs, ideas, notes and results."""
-        prose = self.prose(here, "README.md", self.read("README.md").partition("\n## ")[0])
-        made = []
-        for letter, name in rungs.TRACKS.items():
-            body = self.prose(here, "README.md", self.track_text(letter)).html
-            made.append((letter, f"The {name} track", body))
-        self.ask_for("README.md")
-        for rung in self.rungs.values():
-            self.ask_for(f"steps/{rung.path.name}")
-        notes = sorted(self.found("notes", "[!R]*.md"), key=lambda path: path not in READ_FIRST)
-        notes = [self.ask_for(path) for path in notes]
-        lists = [("Ideas", self.idea_places()), ("Notes", notes)]
-        self.add(here, "start.html", prose.title, prose=prose, tables=made, lists=lists)
+    def tracks(self):
+        """[(a track's name, [(place, name and idea, why the learner's path leaves it out)])]"""
+        found = {}
+        for name, rung in self.rungs.items():
+            entry = (f"rungs/{name}.html", f"{name}: {rung.idea}", rung.aside)
+            found.setdefault(rungs.TRACKS[name[0]], []).append(entry)
+        return list(found.items())
 
-    def track_text(self, letter):
-        """The Markdown of a track's results, as the README has it, and of its pictures."""
-        text = tables.track(self.library, letter, steps=self.root / "steps")
-        said, shown = {}, ""  # by the pages that show it
-        for path in self.found("notes", "*.md"):
-            said.update(PICTURE.findall(self.read(path)))
-        for name in PICTURES_OF.get(letter, ()):
-            if name in said and self.is_file(f"plots/{name}.png"):
-                shown += f'\n\n<img src="plots/{name}.png" {said[name]}>'
-        return shown if text == tables.NOTHING and shown else text + shown
+    def ideas(self):
+        """(place, first sentence) of the pages that are about an idea."""
+        places = map(self.place, self.listed("notes/ideas"))
+        return [(place, self.pages[place].words["prose"].lead) for place in places]
 
-    def idea_places(self):
-        """The pages that are about an idea."""
-        return [self.ask_for(path) for path in self.found("notes/ideas", "*.md")]
-
-    def results(self, here):
-        """What is recorded: a list, and a page for each file."""
-        entries = []
-        for path in self.found(RESULTS, "**/*"):
-            if not path.endswith(RECORDED):
-                continue
-            runs = self.runs_of(path)
-            words, date = measured.words_of(runs), max((run.date for run in runs), default="")
-            name = path.removeprefix(f"{RESULTS}/")
-            entries.append((name, words, date[:10], self.ask_for(path)))
-        about = self.ask_for(f"{RESULTS}/README.md")
-        self.add(here, "results.html", "Recorded results", entries=entries, about=about)
+    def groups(self):
+        """The list at the left: rungs by track, ideas, notes."""
+        found = self.tracks()
+        for name, folder in (("Ideas", "notes/ideas"), ("Notes", "notes")):
+            places = map(self.place, self.listed(folder))
+            found.append((name, [(place, self.pages[place].title, "") for place in places]))
+        return found
 
     # --- files --------------------------------------------------------------------------------
 
@@ -340,60 +274,41 @@ class Site:
         """Every file of the book: a map from its place to its bytes."""
         self.make()
         here = Path(__file__).parents[1]
+        loader = jinja2.FileSystemLoader(here / "templates")
         templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(here / "templates"),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
+            loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
-        templates.globals.update(tracks=rungs.TRACKS, rungs=self.rungs.values(), pages=self.pages)
-        templates.globals["script"] = lambda name: (here / name).read_text(encoding="utf-8")
-        made = {STYLE: (here / STYLE).read_bytes()}
+        bar = [(place, words) for place, words in BAR if place in self.pages]
+        templates.globals.update(groups_of_all=self.groups(), pages=self.pages, bar=bar)
+        made = {name: (here / name).read_bytes() for name in (STYLE, *SCRIPTS)}
         made.update((place, (self.root / path).read_bytes()) for place, path in self.copies.items())
-        texts = {}
+        made[INDEX] = self.index().encode("utf-8")
+        rows = self.path(), [place for place, _ in self.ideas()]
         for place, page in self.pages.items():
-            previous, following = neighbours(place, [self.path_by(place), self.idea_places()])
-            texts[place] = templates.get_template(page.template).render(
+            around = [None, *next((row for row in rows if place in row), [place]), None]
+            at = around.index(place)
+            text = templates.get_template(page.template).render(
                 page=page,
                 to=lambda there, here=place: relative(here, there),
-                at=lambda path, here=place: self.link_if(here, path),
-                mentions=self.mentions(place),
-                previous=previous,
-                next=following,
+                previous=around[at - 1],
+                next=around[at + 1],
                 **page.words,
             )
-        searched = [(page, texts[place]) for place, page in self.pages.items() if place != SEARCH]
-        texts[INDEX] = search.index_of(searched)
-        made.update((place, text.encode("utf-8")) for place, text in texts.items())
+            made[place] = text.encode("utf-8")
         return dict(sorted(made.items()))
 
-    def path_by(self, place):
-        """The rungs' pages on the learner's path, with the one there, which may be beside it."""
-        places = {f"rungs/{name}.html": rung.aside for name, rung in self.rungs.items()}
-        return [one for one, aside in places.items() if one == place or not aside]
+    def path(self):
+        """The pages of the learner's path."""
+        return [f"rungs/{name}.html" for name, rung in self.rungs.items() if not rung.aside]
 
-    def link_if(self, here, path):
-        """A link to a place in the tree whose page is there, or ''."""
-        place = self.place(path) if path else None
-        return relative(here, place) if place in self.pages or place in self.copies else ""
-
-    def mentions(self, place):
-        """The pages that link to this one, without lists of everything."""
-        lists = ("index.html", "readme.html", "ideas/index.html", "notes/index.html")
-        return sorted(self.links.get(place, set()) - {place, *lists})
-
-
-def neighbours(place, rows):
-    """The pages before and after the one there in its row, None of one that does not follow another."""
-    for places in rows:
-        around = [None, *places, None]
-        if place in places:
-            return around[places.index(place)], around[places.index(place) + 2]
-    return None, None
-
-
-def opening_of(text):
-    """The paragraphs of a rung's opening comment after the first, which is its name and idea."""
-    lines = text.splitlines()
-    return paragraphs(lines[: changes.first_include(lines)])[1:]
+    def index(self):
+        """What the search looks through, as a script that a page loads from beside it: of each page its
+        place, title and first sentence, and of its headings anchor, words and first sentence."""
+        found = []
+        for place, page in self.pages.items():
+            prose = page.words["prose"]
+            if place != SEARCH:
+                parts = [prose.lead, prose.tops] if prose else ["", []]
+                found.append([place, page.title, *parts])
+        said = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        return f"const PAGES = {said};\n"
