@@ -7,7 +7,7 @@
 // Before the keywords below, which the standard library must not see. __noinline__, which CUDA has
 // too, is not one of them: the standard library uses that word for itself.
 #include <bit>
-#include <cmath>
+#include <math.h>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
