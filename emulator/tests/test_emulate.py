@@ -163,7 +163,7 @@ r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
 # Not executed here. Each is in the Limits of notes/check-your-kernel.md.
 r(l) -> : mbarrier.pending_count.b64 %0, %1;
 (ll) -> : tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;
-+rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
++rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
 +rr(llr) -> : { .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, p, 1, 1, 0, 0; }
 (lr) -> : cp.async.bulk.global.shared::cta.bulk_group.L2::128B [%0], [%1], 16;
 """
@@ -371,7 +371,7 @@ int main(int argc, char **argv) {
     return sdkDeleteTimer(&timer) ? getCmdLineArgumentInt(argc, given, "n") : 9;
 }
 """,
-    "own/helper_cuda.h": "#define findCudaDevice(...) 1\n#include_next <helper_cuda.h>\n",
+    "own/helper_cuda.h": "#include_next <helper_cuda.h>\n#define findCudaDevice(...) 1\n",
     "slow.cu": """#define BY(name) <name.h>
 #include BY(folder/widths)
 const int N = 1024 * 65536;
