@@ -211,6 +211,15 @@ std::uint32_t OperationGroups::agent() {
     return open.agent;
 }
 
+std::string OperationGroups::missing(const char *commit, const char *wait) const {
+    const std::string line = format("the %s in line %u", wait, last_wait.line());
+    if (open.operations > 0 && committed.empty())
+        return format("it was never committed: %s is missing", commit) +
+               (left < 0 ? " before " + line + ", which had nothing to wait for" : "");
+    return format("%s is missing", wait) +
+           (left > 0 ? ", or " + line + " leaves too many groups in flight" : "");
+}
+
 void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
     GroupStep &taken = at(number).*step;
     --taken.missing;
@@ -221,6 +230,8 @@ void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step
 void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site where,
                            const char *what, const char *missing_are) {
     const std::size_t kept = std::min(committed.size(), std::size_t(pending));
+    last_wait = where;
+    left = kept == committed.size() && open.operations > 0 ? -1 : pending;
     const auto begin = committed.begin(), end = committed.end() - std::ptrdiff_t(kept);
     const auto missing = [&] {
         return std::accumulate(begin, end, 0, [step](int sum, const OperationGroup &group) {

@@ -175,7 +175,10 @@ const char *name_of(const WgmmaForm &form) {
 std::string why_in_flight(const AccumulatorState &state, std::uint64_t number) {
     const auto later = state.groups.end() - std::ranges::upper_bound(state.groups, number) - 1;
     if (later < 0)
-        return "it was never committed: wgmma_commit is missing, or comes after the wait";
+        return "it was never committed: wgmma_commit is missing, or comes after the wait" +
+               (state.idle ? format(" in line %u, which had nothing to wait for",
+                                    state.waited_at.line())
+                           : "");
     return format(state.pending < 0 ? "wgmma_wait<%td> is missing after its commit"
                                     : "wgmma_wait<%td> is needed, and the last one was <%d>, in "
                                       "line %u",
@@ -250,6 +253,7 @@ void wgmma_wait(int pending, Site where) {
     AccumulatorState &state = current->accumulators;
     state.pending = pending;
     state.waited_at = where;
+    state.idle = state.issued > (state.groups.empty() ? state.waited : state.groups.back());
     if (state.groups.size() <= std::size_t(pending))
         return;
     const auto last = state.groups.end() - 1 - pending;
