@@ -109,6 +109,10 @@ std::string name_of_memory(const Running &now) {
     return format("%p", address);
 }
 
+const Thread *thread_of(const order::Identity &who) {
+    return &current_cluster->ctas[who.cta]->threads[who.thread];
+}
+
 // What is missing after an operation, which reads or writes `of_source`, its source, for that to be
 // over.
 std::string missing_after(const Epoch &operation, bool of_source) {
@@ -118,13 +122,14 @@ std::string missing_after(const Epoch &operation, bool of_source) {
     if (current_cluster == nullptr || operation.cluster != order::running().cluster ||
         (!is_copy && !is_store))
         return wait_of(name) + std::string(" is missing, or a barrier after it");
-    const Thread &issuer = current_cluster->ctas[by.cta]->threads[by.thread];
+    const Thread &issuer = *thread_of(by);
     const char *wait = is_copy ? "cp_async_wait" : of_source ? "bulk_wait_read" : "bulk_wait";
     if (order::known_of(operation, issuer.context->clock, operation.cluster).done[0] >=
         operation.time)
         return format("a barrier after %s is missing", wait);
-    return is_copy ? issuer.copies.missing("cp_async_commit", wait)
-                   : issuer.bulk.missing("bulk_commit", wait);
+    const bool by_other = &issuer != thread_of(order::running().who);
+    return is_copy ? issuer.copies.missing("cp_async_commit", wait, by_other)
+                   : issuer.bulk.missing("bulk_commit", wait, by_other);
 }
 
 // Why the running agent does not come after the end of an operation, as far as it is known.
@@ -133,7 +138,7 @@ std::string why_unwaited(const Epoch &operation, bool writes) {
     const order::Context &mine = order::running();
     std::string why;
     if (current_cluster != nullptr && operation.cluster == mine.cluster) {
-        const Thread &thread = current_cluster->ctas[mine.who.cta]->threads[mine.who.thread];
+        const Thread &thread = *thread_of(mine.who);
         why = std::string_view(name).starts_with("wgmma") ? why_wgmma_unwaited(operation, thread)
                                                           : why_copy_unwaited(operation, thread);
     }
@@ -210,8 +215,8 @@ void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
     const char *mine = places[now.mine.place].operation;
     fail_unless_allowed_as(
         "proxy-fence",
-        format("a %s %s bytes that a thread %s, at %s: each thread that %s there needs a "
-               "fence.proxy.async after it, before the barrier",
+        format("a %s %s bytes that a thread %s at %s: each thread that %s them needs a "
+               "fence.proxy.async afterwards, before the barrier",
                mine != nullptr ? mine : "copy", now.access.is_write ? "overwrites" : "reads",
                other_writes ? "wrote" : "read", name_of_memory(now).c_str(),
                other_writes ? "writes" : "reads"),
@@ -256,7 +261,8 @@ void fail_unwritten(const Running &now) {
                     format("where a %s has not landed yet", load->name) +
                     (!cause.empty() ? ""
                      : std::string_view(load->name) == "cp.async"
-                         ? ": " + load->issuer->copies.missing("cp_async_commit", "cp_async_wait")
+                         ? ": " + load->issuer->copies.missing("cp_async_commit", "cp_async_wait",
+                                                               load->issuer != current)
                          : format(": %s is missing, or passes too early", wait_of(load->name))),
                 notes);
     }

@@ -211,13 +211,16 @@ std::uint32_t OperationGroups::agent() {
     return open.agent;
 }
 
-std::string OperationGroups::missing(const char *commit, const char *wait) const {
-    const std::string line = format("the %s in line %u", wait, last_wait.line());
+std::string OperationGroups::missing(const char *commit, const char *wait, bool by_other) const {
     if (open.operations > 0 && committed.empty())
-        return format("it was never committed: %s is missing", commit) +
-               (left < 0 ? " before " + line + ", which had nothing to wait for" : "");
-    return format("%s is missing", wait) +
-           (left > 0 ? ", or " + line + " leaves too many groups in flight" : "");
+        return format(left < 0 ? "it was never committed: %s is missing before the %s in line %u, "
+                                 "which had nothing to wait for"
+                               : "it was never committed: %s is missing",
+                      commit, wait, last_wait.line());
+    if (by_other && last_wait.line() > 0)
+        return format("%s of its thread is missing, or a barrier after it", wait);
+    return format(left > 0 ? "%s is missing, or %s<%d> leaves too much in flight" : "%s is missing",
+                  wait, wait, left);
 }
 
 void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {

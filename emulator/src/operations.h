@@ -121,8 +121,9 @@ struct OperationGroups {
     // The open group's agent.
     std::uint32_t agent();
     void commit() { committed.push_back(std::exchange(open, OperationGroup{})); }
-    // What is missing of commit and wait, where an operation is in flight as far as the thread knows.
-    std::string missing(const char *commit, const char *wait) const;
+    // What is missing of commit and wait, where an operation is in flight as far as the thread knows,
+    // and for a thread that may be another one.
+    std::string missing(const char *commit, const char *wait, bool by_other) const;
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
     // The thread waits until all groups but the last `pending` have taken the step. A report says
