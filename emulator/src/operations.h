@@ -121,8 +121,8 @@ struct OperationGroups {
     // The open group's agent.
     std::uint32_t agent();
     void commit() { committed.push_back(std::exchange(open, OperationGroup{})); }
-    // What is missing of commit and wait, where an operation is in flight as far as the thread knows,
-    // and for a thread that may be another one.
+    // Which of commit and wait is missing, where an operation of this thread is in flight as far as
+    // the one that meets it knows, this thread or another one.
     std::string missing(const char *commit, const char *wait, bool by_other) const;
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
