@@ -37,6 +37,7 @@ struct AccumulatorState {
     std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
     int pending = -1;                  // of the last wait, if nothing was committed since
     Site waited_at{};                  // that wait
+    bool idle = false;                 // were there wgmmas without a commit at it?
     std::vector<AccumulatorRange> ranges;
     std::vector<RegisterWrite> written; // since the last fence, the first MOST_WRITES
     static constexpr std::size_t MOST_WRITES = 256;

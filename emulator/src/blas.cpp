@@ -1,10 +1,12 @@
 // The product of matrices behind the stand-ins of cuBLAS.
 #include "formats/half.h"
 #include "global_memory.h"
+#include "emulator/ptx.h"
 #include "emulator/report.h"
 
-#include <cublas_v2.h>
+#include <cublasLt.h>
 #include <cuda_bf16.h>
+#include <cuda_fp8.h>
 
 #include <algorithm>
 
@@ -38,8 +40,9 @@ struct View {
         return with_number(type, [](auto number) { return int(sizeof number); });
     }
     bool fits() const {
-        return bytes() > 1 && rows >= 0 && columns >= 0 && row_by > 0 && column_by > 0 &&
-               (column_by >= rows || row_by >= columns);
+        const auto is_lacking = [](auto number) { return std::is_same_v<decltype(number), char>; };
+        return !with_number(type, is_lacking) && rows >= 0 && columns >= 0 && row_by > 0 &&
+               column_by > 0 && (column_by >= rows || row_by >= columns);
     }
     char *at(std::int64_t row, std::int64_t column) const {
         return data + (row * row_by + column * column_by) * bytes();
@@ -79,8 +82,9 @@ cublasStatus_t failed(cublasStatus_t status, const std::string &why) {
     return status;
 }
 
-// C of one of a batch.
-void multiply_one(const View &a, const View &b, const View &c, double alpha, double beta) {
+// D of one of a batch.
+void multiply_one(const View &a, const View &b, const View &c, const View &d, double alpha,
+                  double beta) {
     const std::vector<double> left = a.numbers(), right = b.numbers();
     for (std::int64_t column = 0; column < c.columns; ++column) {
         std::vector<double> sums(std::size_t(c.rows));
@@ -88,7 +92,7 @@ void multiply_one(const View &a, const View &b, const View &c, double alpha, dou
             for (std::int64_t row = 0; row < c.rows; ++row)
                 sums[row] += left[row + k * a.rows] * right[k + column * b.rows];
         for (std::int64_t row = 0; row < c.rows; ++row)
-            c.store(row, column, alpha * sums[row] + (beta != 0 ? beta * c.load(row, column) : 0));
+            d.store(row, column, alpha * sums[row] + (beta != 0 ? beta * c.load(row, column) : 0));
     }
 }
 
@@ -102,19 +106,69 @@ cublasStatus_t multiply(const Product &p) {
                                                            : CUDA_R_32F;
     const View alpha{{p.alpha, scalars, 1}, 1, 1, 0}, beta{{p.beta, scalars, 1}, 1, 1, 0};
     for (int index = 0; index < p.batch; ++index) {
-        const View a{p.a, p.m, p.k, index}, b{p.b, p.k, p.n, index}, c{p.c, p.m, p.n, index};
-        if (!a.fits() || !b.fits() || !c.fits() || !alpha.fits())
+        const View a{p.a, p.m, p.k, index}, b{p.b, p.k, p.n, index};
+        const View c{p.c, p.m, p.n, index}, d{p.d, p.m, p.n, index};
+        if (!a.fits() || !b.fits() || !c.fits() || !d.fits() || !alpha.fits())
             return failed(CUBLAS_STATUS_INVALID_VALUE,
                           "a size, a leading dimension or a type is not possible here");
-        const cudaStream_t stream = p.handle->stream;
-        std::string why = a.access(stream, false) + b.access(stream, false);
+        double factor = alpha.load(0, 0);
+        std::string why = a.access(p.stream, false) + b.access(p.stream, false);
         if (beta.load(0, 0) != 0) // else C may hold anything
-            why += c.access(stream, false);
-        if (why += c.access(stream, true); !why.empty())
+            why += c.access(p.stream, false);
+        for (const void *scale : p.scales)
+            if (const View one{{scale, CUDA_R_32F, 1}, 1, 1, 0}; scale != nullptr) {
+                why += one.access(p.stream, false);
+                factor *= why.empty() ? one.load(0, 0) : 0;
+            }
+        if (why += d.access(p.stream, true); !why.empty())
             return failed(CUBLAS_STATUS_EXECUTION_FAILED, "it " + why);
-        multiply_one(a, b, c, alpha.load(0, 0), beta.load(0, 0));
+        multiply_one(a, b, c, d, factor, beta.load(0, 0));
     }
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const void *alpha,
+                              const void *a, cublasLtMatrixLayout_t a_is, const void *b,
+                              cublasLtMatrixLayout_t b_is, const void *beta, const void *c,
+                              cublasLtMatrixLayout_t c_is, void *d, cublasLtMatrixLayout_t d_is,
+                              const cublasLtMatmulAlgo_t *, void *, std::size_t,
+                              cudaStream_t stream, Site where) {
+#define EMULATOR_NAME_OF(name) "CUBLASLT_MATMUL_DESC_" #name,
+    static constexpr const char *NAMES[] = {EMULATOR_MATMUL_ATTRIBUTES(EMULATOR_NAME_OF)};
+    const auto know = [where](const char *name, std::int64_t value, bool is_known) {
+        if (!is_known)
+            ptx::unknown(where.file_name(), int(where.line()),
+                         format("cublasLtMatmul with %s = %lld", name, (long long)value).c_str());
+    };
+    for (int i = 0; i < std::ssize(NAMES); ++i)
+        know(NAMES[i], how->values[i],
+             i <= CUBLASLT_MATMUL_DESC_B_SCALE_POINTER
+                 ? i != CUBLASLT_MATMUL_DESC_EPILOGUE || how->values[i] == CUBLASLT_EPILOGUE_DEFAULT
+                 : how->values[i] == 0);
+    std::int64_t rows[4], columns[4]; // after op
+    const auto matrix = [&](int which, const void *data, cublasLtMatrixLayout_t is,
+                            bool transposed = false) -> Matrix {
+        const std::int64_t order = is->values[CUBLASLT_MATRIX_LAYOUT_ORDER];
+        know("CUBLASLT_MATRIX_LAYOUT_ORDER", order, order <= CUBLASLT_ORDER_ROW);
+        rows[which] = is->values[CUBLASLT_MATRIX_LAYOUT_ROWS + transposed];
+        columns[which] = is->values[CUBLASLT_MATRIX_LAYOUT_COLS - transposed];
+        return {data, cudaDataType_t(is->values[CUBLASLT_MATRIX_LAYOUT_TYPE]),
+                is->values[CUBLASLT_MATRIX_LAYOUT_LD], cublasOperation_t(transposed != order),
+                is->values[CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET]};
+    };
+    Product all{stream, 0, 0, 0, alpha, beta, {}, {}, {}, {}, 0};
+    all.a = matrix(0, a, a_is, how->values[CUBLASLT_MATMUL_DESC_TRANSA]);
+    all.b = matrix(1, b, b_is, how->values[CUBLASLT_MATMUL_DESC_TRANSB]);
+    all.c = matrix(2, c, c_is), all.d = matrix(3, d, d_is);
+    all.m = rows[3], all.n = columns[3], all.k = columns[0];
+    all.compute = int(how->values[CUBLASLT_MATMUL_DESC_SCALE_TYPE]);
+    all.batch = int(d_is->values[CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT]);
+    all.scales[0] = (const void *)how->values[CUBLASLT_MATMUL_DESC_A_SCALE_POINTER];
+    all.scales[1] = (const void *)how->values[CUBLASLT_MATMUL_DESC_B_SCALE_POINTER];
+    if (rows[0] != all.m || rows[1] != all.k || columns[1] != all.n || rows[2] != all.m ||
+        columns[2] != all.n)
+        return failed(CUBLAS_STATUS_INVALID_VALUE, "the sizes of the matrices do not fit");
+    return multiply(all);
 }
 
 } // namespace emulator::blas

@@ -109,17 +109,40 @@ std::string name_of_memory(const Running &now) {
     return format("%p", address);
 }
 
+const Thread *thread_of(const order::Identity &who) {
+    return &current_cluster->ctas[who.cta]->threads[who.thread];
+}
+
+// What is missing after an operation, which reads or writes `of_source`, its source, for that to be
+// over.
+std::string missing_after(const Epoch &operation, bool of_source) {
+    const std::string_view name = places[operation.place].operation;
+    const order::Identity by = order::issuer_of(operation);
+    const bool is_copy = name == "cp.async", is_store = name == "TMA store";
+    if (current_cluster == nullptr || operation.cluster != order::running().cluster ||
+        (!is_copy && !is_store))
+        return wait_of(name) + std::string(" is missing, or a barrier after it");
+    const Thread &issuer = *thread_of(by);
+    const char *wait = is_copy ? "cp_async_wait" : of_source ? "bulk_wait_read" : "bulk_wait";
+    if (order::known_of(operation, issuer.context->clock, operation.cluster).done[0] >=
+        operation.time)
+        return format("a barrier after %s is missing", wait);
+    const bool by_other = &issuer != thread_of(order::running().who);
+    return is_copy ? issuer.copies.missing("cp_async_commit", wait, by_other)
+                   : issuer.bulk.missing("bulk_commit", wait, by_other);
+}
+
 // Why the running agent does not come after the end of an operation, as far as it is known.
-std::string why_unwaited(const Epoch &operation) {
+std::string why_unwaited(const Epoch &operation, bool writes) {
     const char *const name = places[operation.place].operation;
     const order::Context &mine = order::running();
     std::string why;
     if (current_cluster != nullptr && operation.cluster == mine.cluster) {
-        const Thread &thread = current_cluster->ctas[mine.who.cta]->threads[mine.who.thread];
+        const Thread &thread = *thread_of(mine.who);
         why = std::string_view(name).starts_with("wgmma") ? why_wgmma_unwaited(operation, thread)
                                                           : why_copy_unwaited(operation, thread);
     }
-    return why.empty() ? wait_of(name) + std::string(" is missing, or a barrier after it") : why;
+    return why.empty() ? missing_after(operation, !writes) : why;
 }
 
 // Which of the two came too early, as far as it is known.
@@ -139,15 +162,16 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
                               order::is_before(cell.before, now.space);
     if (operation != nullptr && (is_known || (is_read && !is_overtaken)))
         return format("the %s was %snot waited for: %s", operation,
-                      is_known ? "issued before, and " : "", why_unwaited(other).c_str());
+                      is_known ? "issued before, and " : "",
+                      why_unwaited(other, other_writes).c_str());
     const char *const early = is_overtaken ? operation : is_read && !other_writes ? mine : nullptr;
     if (early != nullptr)
         return format("the %s overwrites what is still to be read: it did not wait until the "
                       "readers were done",
                       early);
     if (is_overtaken && mine != nullptr)
-        return format("the %s may still read what was there: %s is missing, or a barrier after it",
-                      mine, wait_of(mine));
+        return format("the %s may still read what was there: %s", mine,
+                      missing_after(now.mine, true).c_str());
     if (operation != nullptr && now.mine.place == other.place)
         return "nothing orders the two: should one thread alone issue it?";
     return "nothing orders the two";
@@ -166,13 +190,19 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     const char *did[] = {"reads", "writes"};
     story::begin({now.mine, did[now.access.is_write], places[now.mine.place].where},
                  {other, did[other_writes], places[other.place].where}, now.space);
-    fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE,
-            format("%s %s %zu bytes%s at %s, %s %s them, and %s", who(now.mine).c_str(),
-                   now.access.is_write ? "writes" : "reads", now.bytes, now.access.of,
-                   name_of_memory(now).c_str(), who(other).c_str(),
-                   other_writes ? "writes" : "reads",
-                   explanation(now, other, other_writes, cell).c_str()),
-            {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
+    std::vector<Note> notes{note_of(now.mine, now.access.is_write), note_of(other, other_writes)};
+    std::string both =
+        format("%s %s %zu bytes%s at %s, %s %s them", who(now.mine).c_str(),
+               now.access.is_write ? "writes" : "reads", now.bytes, now.access.of,
+               name_of_memory(now).c_str(), who(other).c_str(), other_writes ? "writes" : "reads");
+    // A cause that is known for sure comes first.
+    std::string cause;
+    for (const Epoch &one : {now.mine, other})
+        if (current_cluster != nullptr && cause.empty())
+            cause = too_few_bytes(one, notes);
+    both = cause.empty() ? both + ", and " + explanation(now, other, other_writes, cell)
+                         : cause + ": " + both;
+    fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE, both, notes);
 }
 
 void fail_unless_allowed_as(const char *name, const std::string &what, std::vector<Note> notes) {
@@ -185,9 +215,11 @@ void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
     const char *mine = places[now.mine.place].operation;
     fail_unless_allowed_as(
         "proxy-fence",
-        format("a %s %s bytes that a thread %s, with no fence.proxy.async between, at %s",
+        format("a %s %s bytes that a thread %s at %s: each thread that %s them needs a "
+               "fence.proxy.async afterwards, before the barrier",
                mine != nullptr ? mine : "copy", now.access.is_write ? "overwrites" : "reads",
-               other_writes ? "wrote" : "read", name_of_memory(now).c_str()),
+               other_writes ? "wrote" : "read", name_of_memory(now).c_str(),
+               other_writes ? "writes" : "reads"),
         {note_of(other, other_writes), note_of(now.mine, now.access.is_write)});
 }
 
@@ -220,22 +252,33 @@ void fail_unwritten(const Running &now) {
     if (load != nullptr)
         story::begin({now.mine, "reads", places[now.mine.place].where},
                      {{now.mine.cluster, load->context->self.agent, INT_MAX}});
-    if (load != nullptr)
-        fail_as(Mistake::HAZARD,
-                reads + format("where a %s has not landed yet: %s is missing, or passes too early",
-                               load->name, wait_of(load->name)),
-                {note_of(now.mine, false), note_at(*load->issuer, load->site, "started it here")});
-    // From here to the next write on either side.
     std::vector<Note> notes{note_of(now.mine, false)};
+    if (load != nullptr) {
+        notes.push_back(note_at(*load->issuer, load->site, "started it here"));
+        const std::string cause = too_few_bytes(*load, notes);
+        fail_as(Mistake::HAZARD,
+                (cause.empty() ? "" : cause + ": ") + reads +
+                    format("where a %s has not landed yet", load->name) +
+                    (!cause.empty() ? ""
+                     : std::string_view(load->name) == "cp.async"
+                         ? ": " + load->issuer->copies.missing("cp_async_commit", "cp_async_wait",
+                                                               load->issuer != current)
+                         : format(": %s is missing, or passes too early", wait_of(load->name))),
+                notes);
+    }
+    // From here to the next write on either side.
     Running ends[] = {now, now};
     for (Running &end : ends) {
         Epoch beside;
         end.begin = end.begin / CHUNK * CHUNK;
         while (is_inside(end) && (beside = last_write(end)).cluster == 0)
             end.begin += &end == ends ? -CHUNK : CHUNK;
-        if (beside.cluster != 0)
-            notes.push_back(note_of(beside, true));
-        notes.back().text.insert(0, beside.cluster != 0 ? "beside them " : "");
+        if (beside.cluster == 0)
+            continue;
+        Note note = note_of(beside, true);
+        note.text.insert(0, "beside them ");
+        if (notes.size() == 1 || notes.back().text != note.text || notes.back().line != note.line)
+            notes.push_back(note);
     }
     const std::size_t bytes = ends[1].begin - (ends[0].begin += CHUNK);
     fail_unless_allowed_as(

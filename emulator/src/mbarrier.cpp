@@ -4,8 +4,6 @@
 #include "mbarrier_name.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -45,6 +43,7 @@ struct Barrier {
     int bytes = 0;              // tx-count: announced and not landed, or less than 0
     int announced = 0;          // bytes of this phase
     Site unannounced{};         // the last copy that took bytes below 0
+    Site announced_at{};        // the last announcement
     std::uint64_t phase = 0;
     WaitQueue waiting{};
     order::Carrier carriers[3]{};            // of this phase and of the two before
@@ -116,6 +115,28 @@ std::string new_name(Mbarriers &table, Site where) {
     return format("%s[%d]", name.c_str(), index >= 0 ? index : table.made_at[line]++);
 }
 
+// The name in the line that calls the function that initialises the barrier. Elements of an array
+// are numbered by their addresses.
+std::string name_by_caller(const Barrier &barrier) {
+    static std::map<std::uintptr_t, BarrierName> known;
+    const auto name_at = [](Site where) -> const BarrierName & {
+        const auto [found, is_new] = known.try_emplace(where.pc);
+        if (is_new) {
+            const auto caller = note_at(where, "").caller;
+            found->second = barrier_name_in(source_text(caller.file, caller.line));
+        }
+        return found->second;
+    };
+    const auto &[name, indexed, index] = name_at(barrier.init_site);
+    if (!indexed)
+        return name;
+    const auto is_below = [&](const auto &one) {
+        return one.first < barrier.place.offset && name_at(one.second.init_site).name == name;
+    };
+    const auto below = std::ranges::count_if(barriers_of(*barrier.place.cta).by_offset, is_below);
+    return format("%s[%d]", name.c_str(), index >= 0 ? index : int(below));
+}
+
 // "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing".
 std::string state_of(const Barrier &barrier) {
     std::string text = mbarrier_name(barrier.place);
@@ -129,6 +150,17 @@ std::string state_of(const Barrier &barrier) {
         if (barrier.bytes > 0 && other.bytes < 0)
             text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
     return text;
+}
+
+// The other barrier of a ring's stage, if it has one: "empty[2]" for "full[2]".
+std::string partner_of(const Barrier &barrier) {
+    const std::string name = mbarrier_name(barrier.place);
+    const std::size_t index = name.find('[');
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+        if (const std::string its = mbarrier_name(other.place);
+            index != std::string::npos && its != name && its.ends_with(name.substr(index)))
+            return its;
+    return "";
 }
 
 // For the story (story.h).
@@ -170,10 +202,19 @@ void check_aligned(MbarrierRef place, Site where, bool is_copy = false) {
 // The barrier at a place, whole and initialised.
 Barrier &whole_barrier(MbarrierRef place, Site where) {
     Barrier *barrier = find_barrier(place);
-    if (barrier == nullptr)
-        fail(Mistake::LIFETIME, {note_of(where, current != nullptr ? "used it" : "used")},
+    if (barrier == nullptr) {
+        std::vector<Note> notes{note_of(where, current != nullptr ? "used it" : "used")};
+        // Who initialises it later, if a thread still does.
+        for (int i = 0; i < MOST_TESTS && current != nullptr && barrier == nullptr; ++i) {
+            let_others_run();
+            barrier = find_barrier(place);
+        }
+        if (barrier != nullptr)
+            notes.push_back(note_at(barrier->init_site, "the barrier is initialised here, later"));
+        fail(Mistake::LIFETIME, notes,
              "%s is not initialised yet: no barrier (of the cluster, if any) after mbarrier.init",
              mbarrier_name(place).c_str());
+    }
     if (word_of(place) != packed(*barrier))
         fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,
                 "used it");
@@ -287,6 +328,7 @@ void announce(Barrier &barrier, int bytes, Site where) {
     barrier.expects.push_back({order::epoch_now(), where});
     add_bytes(barrier, bytes, where, "announced");
     barrier.announced += bytes;
+    barrier.announced_at = where;
 }
 
 // Of a copy: also of what came before its issue, which by the letter only the issuer's arrival
@@ -365,41 +407,11 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
 
 } // namespace
 
-BarrierName barrier_name_in(const std::string &line) {
-    const std::size_t method = line.find(".init("), call = line.find("init(");
-    const bool is_method = method != std::string::npos;
-    if (call == std::string::npos)
-        return {};
-    // The last name in what comes before the method, or in the first argument.
-    BarrierName found;
-    bool goes_on = false; // the name
-    int depth = 0;
-    for (std::size_t i = is_method ? 0 : call + 5; i < std::min(method, line.size()); ++i) {
-        const char c = line[i];
-        if (!is_method && depth == 0 && (c == ',' || c == ')'))
-            break;
-        const bool in_name =
-            depth == 0 && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
-        if (in_name && !goes_on)
-            found = {};
-        if (in_name)
-            found.name += c;
-        goes_on = in_name;
-        if (depth == 0 && c == '[') {
-            found.indexed = true;
-            const std::size_t close = line.find_first_not_of("0123456789", i + 1);
-            if (close > i + 1 && close < line.size() && line[close] == ']')
-                found.index = std::atoi(&line[i + 1]);
-        }
-        depth += c == '(' || c == '[';
-        depth -= c == ')' || c == ']';
-    }
-    return found;
-}
-
 std::string mbarrier_name(MbarrierRef place) {
     const Barrier *barrier = find_barrier(place);
     std::string name = barrier != nullptr ? barrier->name : "";
+    if (barrier != nullptr && name.empty())
+        name = name_by_caller(*barrier);
     if (name.empty())
         name = format("the mbarrier at shared address 0x%x", SHARED_BASE + place.offset);
     if (place.cta->cluster->ctas.size() > 1)
@@ -418,16 +430,41 @@ std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
             const std::string name = mbarrier_name(barrier.place), who = name_of(thread);
             if (last == Past::NONE)
                 return who + " has not waited on " + name + ", nor comes after a thread that has";
-            if (barrier.bytes < 0 || last >= phase)
+            if (last >= phase)
                 return (translated_program ? "the wait is relaxed, or " : "") +
-                       ("fewer bytes were announced on " + name) + " than came" +
-                       (barrier.bytes < 0 ? format(" (%d fewer)", -barrier.bytes) : "");
+                       ("fewer bytes were announced on " + name) + " than came";
             return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
                           "phase %lld: is the parity right, and the stage?",
                           who.c_str(), name.c_str(), (long long)(last),
                           last < 0 ? " (which passes at once)" : "", (long long)(phase));
         }
     return "";
+}
+
+static std::string too_few_bytes(const Barrier &barrier, const char *come,
+                                 std::vector<Note> &notes) {
+    notes.push_back(note_at(barrier.announced_at, "the bytes were announced here"));
+    return "fewer bytes were announced on " + mbarrier_name(barrier.place) + " than " + come +
+           (barrier.bytes < 0 ? format(" (%d fewer)", -barrier.bytes) : "");
+}
+
+std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes) {
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+        for (const auto &[offset, barrier] : barriers_of(*cta).by_offset)
+            if (const auto landed = barrier.landed.find(copy.agent);
+                barrier.bytes < 0 && barrier.announced_at.line() > 0 &&
+                landed != barrier.landed.end() && landed->second.first == copy.time)
+                return too_few_bytes(barrier, "came", notes);
+    return "";
+}
+
+std::string too_few_bytes(const Operation &load, std::vector<Note> &notes) {
+    const auto &barriers = barriers_of(*load.cta).by_offset;
+    const auto found = barriers.find(load.barrier);
+    // What the phase before counted, and this one does not announce.
+    return found != barriers.end() && found->second.phase > 0 && found->second.bytes <= 0
+               ? too_few_bytes(found->second, "come", notes)
+               : "";
 }
 
 MbarrierRef::MbarrierRef(const std::uint64_t *barrier, Site where)
@@ -489,20 +526,27 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
     if (order::Epoch other; !is_in_order(barrier, phase, &other)) {
         const auto has_waited = [](auto &one) { return one.second.waited != Past::NONE; };
         story::begin({order::epoch_now(), "", where}, {other});
+        const std::string name = mbarrier_name(barrier.place), ring = partner_of(barrier);
+        const bool again = self.arrived[(phase - 1) % 2] == std::int64_t(phase - 1);
+        const bool is_waited = std::ranges::any_of(barrier.threads, has_waited);
+        const std::string cause =
+            again && bytes > 0 && !ring.empty()
+                ? "a thread refills the stage of " + name + " without having waited on " + ring
+            : again || !is_waited ? name
+                                  : "the count of " + name +
+                                        format(", %d, may be too small: the phase before was "
+                                               "complete without all its arrivals",
+                                               barrier.expected);
         fail_unless_allowed(
             "early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
             "%s: a thread arrives that is not ordered after the phase before: in another order it "
-            "counts for that phase. %s",
-            mbarrier_name(barrier.place).c_str(),
-            self.arrived[(phase - 1) % 2] == std::int64_t(phase - 1)
-                ? "It has to wait first, for the barrier or for those that have waited on it (as a "
-                  "ring's producer does on `empty`)"
-            : std::ranges::none_of(barrier.threads, has_waited)
-                ? "No thread has waited on this barrier"
-                : format("That phase was complete without it: the barrier's "
-                         "count, %d, may be too small",
-                         barrier.expected)
-                      .c_str());
+            "counts for that phase%s",
+            cause.c_str(),
+            again && cause == name
+                ? ". It has to wait first, for the barrier or for those that have waited on it (as "
+                  "a ring's producer does on `empty`)"
+            : cause == name ? ". No thread has waited on this barrier"
+                            : "");
     }
     if (order == Order::RELAXED)
         proof::fails(proof::PHASES, "what comes after a relaxed arrival is not known", where);

@@ -23,5 +23,9 @@ std::string mbarrier_name(MbarrierRef barrier);
 // Why a thread, or what it issued, does not come after the copy that made an access: "" if it
 // completes on no mbarrier.
 std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread);
+// Whether the barrier on which a copy completes, or a pending load, has more bytes than were
+// announced: says so, and adds where they were announced; or "".
+std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes);
+std::string too_few_bytes(const Operation &load, std::vector<Note> &notes);
 
 } // namespace emulator

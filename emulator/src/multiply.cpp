@@ -45,8 +45,8 @@ void multiply_block(float *d, const float *a, const float *b, int stride) {
 }
 
 // Calls visit(row, column, sum) for all sums that a warp's lanes hold of n columns.
-template <typename Visit>
-void for_each_sum(float *const *sums, int n, const Visit &visit) {
+template <typename Sum, typename Visit>
+void for_each_sum(Sum *const *sums, int n, const Visit &visit) {
     for (int lane = 0; lane < WARP_LANES; ++lane) {
         const int row = lane / 4;
         for (int i = 0, column = lane % 4 * 2; i < n / 2; i += 4, column += 8) {
@@ -143,7 +143,7 @@ void multiply(const WgmmaForm &form, int warps, float *const *sums, std::uint8_t
     (form.e4m3 ? multiply_e4m3 : multiply_16_bits)(form, warps, sums, a, b);
 }
 
-// ---------------------------------------------------------------------------- mma.sync.m16n8k16
+// ---------------------------------------------------------------------------- mma.sync
 
 // The lanes of a warp pass their fragments, and the last one multiplies for all. (PTX ISA: Matrix
 // Fragments for mma.m16n8k16 with floating point type.)
@@ -152,24 +152,43 @@ namespace {
 constexpr int MMA_N = 8;
 constexpr int SUMS = WARP_ROWS * MMA_N / WARP_LANES;
 
-// What a lane passes. The sums are C and then D.
+// What a lane passes. The sums are C and then D, of floats; or of integers, if there are bytes.
 struct Fragments {
     const std::uint32_t *a, *b;
-    bool fp16;
-    float *sums;
+    void *sums;
+    bool fp16 = false, has_bytes = false, signed_a = false, signed_b = false, saturates = false;
 };
+
+void multiply_bytes(const Fragments &form, std::int32_t *const *sums, const std::uint8_t *a,
+                    const std::uint8_t *b) {
+    const auto wide = [](std::uint8_t byte, bool is_signed) {
+        return is_signed ? std::int8_t(byte) : std::int64_t(byte);
+    };
+    for_each_sum(sums, MMA_N, [&](int row, int column, std::int32_t &to) {
+        std::int64_t sum = to;
+        for (int k = 0; k < K_BYTES; ++k)
+            sum += wide(a[row * K_BYTES + k], form.signed_a) *
+                   wide(b[column * K_BYTES + k], form.signed_b);
+        to = std::int32_t(form.saturates ? std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX)
+                                         : sum);
+    });
+}
 
 void multiply_all(void **arguments) {
     std::uint8_t a[WARP_ROWS * K_BYTES], b[MMA_N * K_BYTES];
-    float *sums[WARP_LANES];
+    void *sums[WARP_LANES];
     for (int lane = 0; lane < WARP_LANES; ++lane) {
-        Fragments &mine = *static_cast<Fragments *>(arguments[lane]);
+        const Fragments &mine = *static_cast<Fragments *>(arguments[lane]);
         place_registers(a, lane, mine.a, 4);
         place_registers(b, lane, mine.b, 2);
         sums[lane] = mine.sums;
     }
-    const bool fp16 = static_cast<Fragments *>(arguments[0])->fp16;
-    multiply({.n = MMA_N, .accumulate = true, .fp16 = fp16}, 1, sums, a, b);
+    const Fragments &form = *static_cast<Fragments *>(arguments[0]);
+    if (form.has_bytes)
+        multiply_bytes(form, reinterpret_cast<std::int32_t **>(sums), a, b);
+    else
+        multiply({.n = MMA_N, .accumulate = true, .fp16 = form.fp16}, 1,
+                 reinterpret_cast<float **>(sums), a, b);
 }
 
 void mma(const char *what, Fragments mine, Site where) {
@@ -187,7 +206,14 @@ void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, cons
     std::copy_n(c, SUMS, d);
     mma(fp16 ? "mma.sync.m16n8k16 (fp32 accumulators)"
              : "mma.sync.m16n8k16 (bf16, fp32 accumulators)",
-        {a, b, fp16, d}, where);
+        {a, b, d, fp16}, where);
+}
+
+void mma_m16n8k32(std::int32_t *d, const std::uint32_t *a, const std::uint32_t *b,
+                  const std::int32_t *c, Site where, bool signed_a, bool signed_b, bool saturates) {
+    std::copy_n(c, SUMS, d);
+    mma("mma.sync.m16n8k32 (integers)", {a, b, d, false, true, signed_a, signed_b, saturates},
+        where);
 }
 
 // The sums are rounded to fp16 once, at the end of the instruction.
@@ -197,7 +223,7 @@ void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t 
     float sums[SUMS];
     std::memcpy(halves, c, sizeof halves);
     std::transform(halves, halves + SUMS, sums, float_of_half);
-    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, true, sums}, where);
+    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, sums, true}, where);
     std::transform(sums, sums + SUMS, halves, half_of_float);
     std::memcpy(d, halves, sizeof halves);
 }

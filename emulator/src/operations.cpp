@@ -211,6 +211,18 @@ std::uint32_t OperationGroups::agent() {
     return open.agent;
 }
 
+std::string OperationGroups::missing(const char *commit, const char *wait, bool by_other) const {
+    if (open.operations > 0 && committed.empty())
+        return format(left < 0 ? "it was never committed: %s is missing before the %s in line %u, "
+                                 "which had nothing to wait for"
+                               : "it was never committed: %s is missing",
+                      commit, wait, last_wait.line());
+    if (by_other && last_wait.line() > 0)
+        return format("%s of its thread is missing, or a barrier after it", wait);
+    return format(left > 0 ? "%s is missing, or %s<%d> leaves too much in flight" : "%s is missing",
+                  wait, wait, left);
+}
+
 void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
     GroupStep &taken = at(number).*step;
     --taken.missing;
@@ -221,6 +233,8 @@ void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step
 void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site where,
                            const char *what, const char *missing_are) {
     const std::size_t kept = std::min(committed.size(), std::size_t(pending));
+    last_wait = where;
+    left = kept == committed.size() && open.operations > 0 ? -1 : pending;
     const auto begin = committed.begin(), end = committed.end() - std::ptrdiff_t(kept);
     const auto missing = [&] {
         return std::accumulate(begin, end, 0, [step](int sum, const OperationGroup &group) {

@@ -109,6 +109,8 @@ struct OperationGroups {
     std::uint64_t first = 0;              // number of committed.front()
     WaitQueue waiting;                    // the thread itself
     std::vector<std::uint32_t> agents;    // of groups that are forgotten
+    Site last_wait{};                     // and how many groups it left in flight
+    int left = 0;
 
     // The group of a number.
     OperationGroup &at(std::uint64_t number) {
@@ -119,6 +121,9 @@ struct OperationGroups {
     // The open group's agent.
     std::uint32_t agent();
     void commit() { committed.push_back(std::exchange(open, OperationGroup{})); }
+    // Which of commit and wait is missing, where an operation of this thread is in flight as far as
+    // the one that meets it knows, this thread or another one.
+    std::string missing(const char *commit, const char *wait, bool by_other) const;
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
     // The thread waits until all groups but the last `pending` have taken the step. A report says

@@ -459,15 +459,20 @@ Epoch unknown_lane(Epoch epoch) {
     return epoch;
 }
 
+Identity issuer_of(const Epoch &epoch) {
+    const int agent = int(unknown_lane(epoch).agent);
+    const int threads = clusters[epoch.cluster].threads_of_cta;
+    const Operator *made = operator_of(epoch);
+    return made != nullptr ? Identity{made->thread, made->cta}
+                           : Identity{agent % threads, agent / threads};
+}
+
 std::string name_of(const Epoch &epoch) {
     const auto found = clusters.find(epoch.cluster);
     if (found == clusters.end())
         return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
     const ClusterRecord &cluster = found->second;
-    const std::uint32_t agent = unknown_lane(epoch).agent;
-    const Operator *made = operator_of(epoch);
-    const int thread = made != nullptr ? made->thread : int(agent) % cluster.threads_of_cta;
-    const int cta = made != nullptr ? made->cta : int(agent) / cluster.threads_of_cta;
+    const auto [thread, cta, operation, where] = issuer_of(epoch);
     std::string name =
         format("thread %d of CTA %d (warp %d, lane %d)", thread, cta, thread / WARP, thread % WARP);
     if (cluster.count > 1)

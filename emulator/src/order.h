@@ -138,6 +138,8 @@ bool covers(Carrier &carrier, const Epoch &epoch);
 Epoch epoch_now();
 // What a clock, of the cluster `own`, knows of the agent that made an access in the same launch.
 Times known_of(const Epoch &epoch, const Clock &clock, std::uint32_t own);
+// The thread that issued the operation of an access, if that is known, or else made it.
+Identity issuer_of(const Epoch &epoch);
 // Whether the running agent is after the issue of the operation that made the access.
 bool knows_issue_of(const Epoch &epoch);
 // Whether both are in each other's scope.

@@ -2,6 +2,7 @@
 
 #include "global_memory.h"
 #include "machine.h"
+#include "mbarrier_name.h"
 #include "operations.h"
 
 #include <algorithm>
@@ -145,6 +146,19 @@ std::string format(const char *format, ...) {
     const std::string text = printed(format, arguments);
     va_end(arguments);
     return text;
+}
+
+// `full[i].init(...)`, or a call of something like init(&smem.full[i], ...).
+BarrierName barrier_name_in(const std::string &line) {
+    static const std::regex init(R"((\w+)(\[([^\]]*)\])?\.init\(|)"
+                                 R"(init\w*\([^,)\[]*?(\w+)(\[([^\]]*)\])?\s*[,)])");
+    std::smatch found;
+    if (!std::regex_search(line, found, init))
+        return {};
+    const int group = found[1].matched ? 1 : 4;
+    const std::string index = found[group + 2];
+    const bool is_number = !index.empty() && index.find_first_not_of("0123456789") == index.npos;
+    return {found[group], found[group + 1].matched, is_number ? std::atoi(index.c_str()) : -1};
 }
 
 // ---------------------------------------------------------------------------- places

@@ -72,16 +72,17 @@ static const Card &card() {
     return found;
 }
 
-template <typename T>
-static cudaError_t answer(T *to, std::type_identity_t<T> value) {
-    *to = value;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int *device) { return answer(device, 0); }
-cudaError_t cudaGetDeviceCount(int *count) { return answer(count, 1); }
-cudaError_t cudaRuntimeGetVersion(int *version) { return answer(version, 0); }
-cudaError_t cudaDriverGetVersion(int *version) { return answer(version, 0); }
+// Calls that cannot fail, and what they do.
+#define EMULATOR_CALL(name, parameters, ...)                                                       \
+    cudaError_t name parameters {                                                                  \
+        __VA_ARGS__;                                                                               \
+        return cudaSuccess;                                                                        \
+    }
+EMULATOR_CALL(cudaGetDevice, (int *device), *device = 0)
+EMULATOR_CALL(cudaGetDeviceCount, (int *count), *count = 1)
+EMULATOR_CALL(cudaRuntimeGetVersion, (int *version), *version = 0)
+EMULATOR_CALL(cudaDriverGetVersion, (int *version), *version = 0)
+EMULATOR_CALL(cudaMemGetInfo, (size_t * free, size_t *total), *free = *total = MEMORY)
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
@@ -91,7 +92,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     switch (attribute) {
 #define EMULATOR_ATTRIBUTE(name, number, property)                                                 \
     case name:                                                                                     \
-        return answer(value, int(properties.property));
+        return *value = int(properties.property), cudaSuccess;
         EMULATOR_ATTRIBUTES(EMULATOR_ATTRIBUTE)
     }
     return cudaErrorInvalidValue;
@@ -100,8 +101,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
-    return answer(properties,
-                  {.name = "the emulated device",
+    *properties = {.name = "the emulated device",
                    .major = card().capability / 10,
                    .minor = card().capability % 10,
                    .multiProcessorCount = MULTIPROCESSORS,
@@ -130,7 +130,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .asyncEngineCount = 1,
                    .managedMemory = 1,
                    .canMapHostMemory = 1,
-                   .integrated = 0});
+                   .integrated = 0};
+    return cudaSuccess;
 }
 
 // ---------------------------------------------------------------------------- launches
@@ -300,11 +301,6 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
 
 // ---------------------------------------------------------------------------- streams
 
-cudaError_t cudaDeviceSynchronize() {
-    order::host_waits_for_all();
-    return cudaSuccess;
-}
-
 // What is launched on a stream runs at once; order.h knows what it is ordered after.
 struct CUstream_st {};
 
@@ -315,65 +311,39 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
 }
 
 // A stream's address is never used again: works on it are told by it.
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    order::host_waits_for(stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    order::wait_for_event(event, stream);
-    return cudaSuccess;
-}
+EMULATOR_CALL(cudaStreamDestroy, (cudaStream_t), )
+EMULATOR_CALL(cudaStreamSynchronize, (cudaStream_t stream), order::host_waits_for(stream))
+EMULATOR_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned),
+              order::wait_for_event(event, stream))
+EMULATOR_CALL(cudaDeviceSynchronize, (), order::host_waits_for_all())
 
 // ---------------------------------------------------------------------------- events
 
+using SteadyClock = std::chrono::steady_clock;
 struct CUevent_st {
-    std::chrono::steady_clock::time_point recorded;
+    SteadyClock::time_point recorded;
 };
-
-cudaError_t cudaEventCreate(cudaEvent_t *event) { return answer(event, new CUevent_st{}); }
-
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    delete event;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    order::record_event(event, stream);
-    event->recorded = std::chrono::steady_clock::now();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    order::host_waits_for_event(event);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-    using Milliseconds = std::chrono::duration<float, std::milli>;
-    return answer(milliseconds, Milliseconds(end->recorded - begin->recorded).count());
-}
+EMULATOR_CALL(cudaEventCreate, (cudaEvent_t * event), *event = new CUevent_st{})
+EMULATOR_CALL(cudaEventDestroy, (cudaEvent_t event), delete event)
+EMULATOR_CALL(cudaEventSynchronize, (cudaEvent_t event), order::host_waits_for_event(event))
+EMULATOR_CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
+              order::record_event(event, stream), event->recorded = SteadyClock::now())
+EMULATOR_CALL(cudaEventElapsedTime, (float *milliseconds, cudaEvent_t begin, cudaEvent_t end),
+              *milliseconds =
+                  std::chrono::duration<float, std::milli>(end->recorded - begin->recorded).count())
 
 // ---------------------------------------------------------------------------- memory
 
-static cudaError_t allocate(void **memory, size_t bytes, Kind kind) {
-    *memory = global_allocate(bytes, kind);
-    return *memory != nullptr || bytes == 0 ? cudaSuccess : failed(cudaErrorMemoryAllocation);
-}
-
-cudaError_t cudaMalloc(void **memory, size_t bytes) {
-    return allocate(memory, bytes, Kind::DEVICE);
-}
-
-cudaError_t cudaMallocHost(void **memory, size_t bytes) {
-    return allocate(memory, bytes, Kind::PAGE_LOCKED);
-}
-
-cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned) {
-    return allocate(memory, bytes, Kind::MANAGED);
-}
+// By the kind of memory; `...` are parameters that have no effect.
+#define EMULATOR_ALLOCATE_AS(kind, name, ...)                                                      \
+    cudaError_t name(void **memory, size_t bytes __VA_OPT__(, ) __VA_ARGS__) {                     \
+        *memory = global_allocate(bytes, Kind::kind);                                              \
+        return *memory || bytes == 0 ? cudaSuccess : failed(cudaErrorMemoryAllocation);            \
+    }
+EMULATOR_ALLOCATE_AS(DEVICE, cudaMalloc)
+EMULATOR_ALLOCATE_AS(PAGE_LOCKED, cudaMallocHost)
+EMULATOR_ALLOCATE_AS(MANAGED, cudaMallocManaged, unsigned)
+EMULATOR_CALL(cudaFreeHost, (void *memory), global_free(memory, true))
 
 static std::string wrong(const StreamAccess &access) {
     const auto &[memory, bytes, is_write, side] = access;
@@ -452,15 +422,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
         return error;
     std::memcpy(to, from, bytes);
     return cudaSuccess;
-}
-
-cudaError_t cudaFreeHost(void *memory) {
-    global_free(memory, true);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
-    return answer(free_bytes, *total_bytes = MEMORY);
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {

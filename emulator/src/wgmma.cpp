@@ -175,7 +175,8 @@ const char *name_of(const WgmmaForm &form) {
 std::string why_in_flight(const AccumulatorState &state, std::uint64_t number) {
     const auto later = state.groups.end() - std::ranges::upper_bound(state.groups, number) - 1;
     if (later < 0)
-        return "it was never committed: wgmma_commit is missing, or comes after the wait";
+        return std::string("it was never committed: wgmma_commit is missing, or comes after the ") +
+               (state.idle ? "wait, which had nothing to wait for" : "wait");
     return format(state.pending < 0 ? "wgmma_wait<%td> is missing after its commit"
                                     : "wgmma_wait<%td> is needed, and the last one was <%d>, in "
                                       "line %u",
@@ -250,6 +251,7 @@ void wgmma_wait(int pending, Site where) {
     AccumulatorState &state = current->accumulators;
     state.pending = pending;
     state.waited_at = where;
+    state.idle = state.issued > (state.groups.empty() ? state.waited : state.groups.back());
     if (state.groups.size() <= std::size_t(pending))
         return;
     const auto last = state.groups.end() - 1 - pending;
@@ -283,13 +285,17 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
     for (AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, begin, bytes) || (range.is_a && !is_write))
             continue;
-        if (in_flight(state, range))
-            fail(Mistake::HAZARD,
-                 {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
-                  note_at(thread, range.site, "called the wgmma here")},
-                 "%s are %s while a wgmma that %s them is in flight: %s",
+        if (in_flight(state, range)) {
+            const std::string why = why_in_flight(state, range.wgmma);
+            std::vector<Note> notes{
+                note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
+                note_at(thread, range.site, "called the wgmma here")};
+            if (why.ends_with("which had nothing to wait for"))
+                notes.push_back(note_at(thread, state.waited_at, "waited here"));
+            fail(Mistake::HAZARD, notes, "%s are %s while a wgmma that %s them is in flight: %s",
                  range.is_a ? "registers of A" : "accumulators", is_write ? "written" : "read",
-                 range.is_a ? "reads" : "writes", why_in_flight(state, range.wgmma).c_str());
+                 range.is_a ? "reads" : "writes", why.c_str());
+        }
         range.touched = !range.is_a;
     }
 }

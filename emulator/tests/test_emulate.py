@@ -163,7 +163,7 @@ r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
 # Not executed here. Each is in the Limits of notes/check-your-kernel.md.
 r(l) -> : mbarrier.pending_count.b64 %0, %1;
 (ll) -> : tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;
-+rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
++rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
 +rr(llr) -> : { .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, p, 1, 1, 0, 0; }
 (lr) -> : cp.async.bulk.global.shared::cta.bulk_group.L2::128B [%0], [%1], 16;
 """
@@ -358,6 +358,20 @@ int main(int argc, char **argv) {
     "race.cu": "__global__ void kernel() {\n    __shared__ int x;\n    x += 1;\n}\n"
     "int main() { kernel<<<1, 64>>>(); }\n",
     "header.cu": "#include <thrust/fill.h>\n#ifdef FILL\nthrust::less<int> less;\n#endif\nint main() {}\n",
+    "sample.cu": """#include <helper_cuda.h>
+#include <helper_functions.h>
+__global__ void kernel() {}
+int main(int argc, char **argv) {
+    const char **given = (const char **)argv;
+    StopWatchInterface *timer = nullptr;
+    checkCudaErrors(cudaSetDevice(findCudaDevice(argc, given)));
+    sdkCreateTimer(&timer);
+    if (checkCmdLineFlag(argc, given, "late")) kernel<<<1, 2048>>>();
+    getLastCudaError("no launch");
+    return sdkDeleteTimer(&timer) ? getCmdLineArgumentInt(argc, given, "n") : 9;
+}
+""",
+    "own/helper_cuda.h": "#include_next <helper_cuda.h>\n#define findCudaDevice(...) 1\n",
     "slow.cu": """#define BY(name) <name.h>
 #include BY(folder/widths)
 const int N = 1024 * 65536;
@@ -402,6 +416,9 @@ RUNS = [
     ("a header is missing", "-D WIDTH=16 one.cu", 2, "widths.h", "nothing was run$"),
     ("an unknown header", "-D FILL header.cu", 2, r"^header.cu:3: .* no header thrust/fill.h; "),
     ("an unknown header that is not used", "--policies eager header.cu", 0, "^eager: ok"),
+    ("a sample", "--policies eager sample.cu -- 4 --n=3", 1, r"eager: exit status 3"),
+    ("a sample that fails", "--policies eager sample.cu -- -late", 1, r"sample.cu:10: error 1 of no launch"),
+    ("a sample's own header", "-I own --policies eager sample.cu", 1, r"sample.cu:7: error 101 of cudaSet"),
     ("a launch of minutes", "-I . --policies eager --seconds 4 -D WIDTH=16 slow.cu", 1,
      r"^this launch of \d+ CTAs of 1 threads will take about .* N = \d+ \(slow.cu:3\)$",
      r"^  still running after 4 s \(.*N = "),

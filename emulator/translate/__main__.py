@@ -28,6 +28,7 @@ from .outputs import NOT_BUILT, NOT_KNOWN, REPORT, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
+SAMPLES = ROOT / "emulator/include/samples"  # headers that the program's folders come before
 OWN_FOLDERS = (f"{ROOT}/emulator/include/", f"{ROOT}/common/")
 INSTALLED = ROOT / "installed"  # what emulate-parts would print: `make install` has built it
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "check-kernel"
@@ -236,7 +237,8 @@ def preprocessor(options: argparse.Namespace) -> list[str]:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
     flags = [flag.replace("@", str(ROOT)) for flag in shlex.split(parts()["FLAGS"])]
     folders = (*options.include, options.file.parent)
-    return [compiler, *flags, *(f"-D{name}" for name in defined), *(f"-I{one}" for one in folders)]
+    flags += [*(f"-D{name}" for name in defined), f"-idirafter{SAMPLES}"]
+    return [compiler, *flags, *(f"-I{one}" for one in folders)]
 
 
 def build(options: argparse.Namespace, program: Program, source: Path, out: Path) -> Path:

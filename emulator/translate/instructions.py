@@ -301,7 +301,7 @@ class Writer:
         """An array for an operand of a kind such as v4.b32."""
         count, kind = kind[1:].split(".")
         parts = self.parts_of(operand)
-        if operand.kind not in ("plain", "vector") or len(parts) != int(count):
+        if operand.kind not in ("plain", "vector") or count not in ("*", str(len(parts))):
             raise Mismatch
         name = self.fresh()
         if is_result:
@@ -367,7 +367,7 @@ class Writer:
             return self.targets(operand)
         if kind == "i":
             return f"{CORE}get<int>({self.plain(operand)})"
-        if re.match(r"v\d", kind):
+        if re.match(r"v[\d*]", kind):
             return self.vector(operand, kind, is_result)
         return (self.result if is_result else self.value)(operand, kind)
 

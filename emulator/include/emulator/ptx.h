@@ -398,7 +398,7 @@ void unknown(const char *file, int line, const char *what);
 void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where);
 std::uint32_t movmatrix(std::uint32_t pair, Site where);
 
-// An operand of mma.m16n8k8 as one of m16n8k16.
+// An operand of an mma as one of twice as many columns of A.
 struct WithZeros {
     std::uint32_t words[4] = {};
 

@@ -65,6 +65,9 @@ void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, cons
 // The same with fp16 operands and accumulators: 2 registers of two.
 void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                   const std::uint32_t *c, Site where);
+// mma.sync.m16n8k32 row.col of bytes, with 32-bit sums, which wrap around or saturate at the end.
+void mma_m16n8k32(std::int32_t *d, const std::uint32_t *a, const std::uint32_t *b,
+                  const std::int32_t *c, Site where, bool signed_a, bool signed_b, bool saturates);
 
 // ldmatrix.m8n8.x{1,2,4}{.trans}: lane 8i + r gives the address of row r of matrix i, 16-byte
 // aligned. Counted for bank conflicts.

@@ -43,9 +43,18 @@ public:
 };
 inline thread_block this_thread_block() { return {}; }
 
+// What groups of whole CTAs have, by Of::num_blocks() and Of::block_rank().
+template <typename Of>
+struct blocks_group {
+    static unsigned num_threads() { return Of::num_blocks() * thread_block().num_threads(); }
+    static unsigned size() { return num_threads(); }
+    static unsigned thread_rank() {
+        return Of::block_rank() * thread_block().num_threads() + thread_block().thread_rank();
+    }
+};
+
 // The CTAs of a cluster.
-class cluster_group {
-public:
+struct cluster_group : blocks_group<cluster_group> {
     static void sync(EMULATOR_SITE) {
         emulator::cluster_arrive(where);
         emulator::cluster_wait(where);
@@ -55,10 +64,6 @@ public:
     static unsigned block_rank() { return unsigned(emulator::cluster_cta_rank()); }
     static unsigned num_blocks() { return unsigned(emulator::cluster_ctas()); }
     static dim3 block_index() { return dim3(block_rank()); }
-    static unsigned num_threads() { return num_blocks() * thread_block().num_threads(); }
-    static unsigned thread_rank() {
-        return block_rank() * thread_block().num_threads() + thread_block().thread_rank();
-    }
     // Where CTA `rank` has what this one has there.
     template <typename T>
     static T *map_shared_rank(T *object, unsigned rank, EMULATOR_SITE) {
@@ -68,18 +73,12 @@ public:
 inline cluster_group this_cluster() { return {}; }
 
 // All CTAs of a launch, of up to 16,384 threads if they wait for each other.
-class grid_group {
-public:
+struct grid_group : blocks_group<grid_group> {
     static void sync(EMULATOR_SITE) { emulator::grid_sync(where); }
     static bool is_valid() { return true; }
     static unsigned num_blocks() { return gridDim.x * gridDim.y * gridDim.z; }
     static unsigned block_rank() {
         return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    }
-    static unsigned num_threads() { return num_blocks() * thread_block().num_threads(); }
-    static unsigned size() { return num_threads(); }
-    static unsigned thread_rank() {
-        return block_rank() * thread_block().num_threads() + thread_block().thread_rank();
     }
 };
 inline grid_group this_grid() { return {}; }

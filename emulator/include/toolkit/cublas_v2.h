@@ -18,7 +18,8 @@ enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_TF32_TENS
 enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
 #define EMULATOR_DATA_TYPES(is) /* name, value, type */                                            \
     is(CUDA_R_32F, 0, float) is(CUDA_R_64F, 1, double) is(CUDA_R_16F, 2, __half)                   \
-        is(CUDA_R_32I, 10, int) is(CUDA_R_16BF, 14, __nv_bfloat16)
+        is(CUDA_R_8I, 3, std::int8_t) is(CUDA_R_32I, 10, int) is(CUDA_R_16BF, 14, __nv_bfloat16)   \
+            is(CUDA_R_8F_E4M3, 28, __nv_fp8_e4m3)
 enum cudaDataType_t { EMULATOR_DATA_TYPES(EMULATOR_ENUMERATOR) };
 // clang-format off
 enum cublasComputeType_t {
@@ -58,14 +59,15 @@ struct Matrix {
     std::int64_t stride = 0;
 };
 
-// C = alpha op(A) op(B) + beta C, of m x n, for each of a batch. Alpha and beta have the type of
-// the computation, for which cuBLAS 10 had types of data.
+// D = alpha op(A) op(B) + beta C, of m x n, for each of a batch; op of C and D: by rows. Alpha and
+// beta have the type of the computation, for which cuBLAS 10 had types of data.
 struct Product {
-    cublasHandle_t handle;
+    cudaStream_t stream;
     std::int64_t m, n, k;
     const void *alpha, *beta;
-    Matrix a, b, c;
+    Matrix a, b, c, d;
     int compute, batch = 1;
+    const void *scales[2] = {}; // factors, of one float each on the device, if not nullptr
 };
 // Says why it fails: INVALID_VALUE for sizes, EXECUTION_FAILED for memory that is not the device's.
 cublasStatus_t multiply(const Product &product);
@@ -82,7 +84,7 @@ template <typename T>
 inline constexpr auto gemm = [](EMULATOR_GEMM, const T *alpha, const T *a, int lda, const T *b,
                                 int ldb, const T *beta, T *c, int ldc) {
     const Matrix left{a, TYPE<T>, lda, op_a}, right{b, TYPE<T>, ldb, op_b}, to{c, TYPE<T>, ldc};
-    return multiply({handle, m, n, k, alpha, beta, left, right, to, TYPE<T>});
+    return multiply({handle->stream, m, n, k, alpha, beta, left, right, to, to, TYPE<T>});
 };
 template <typename T>
 inline constexpr auto gemv = [](cublasHandle_t handle, cublasOperation_t op, int m, int n,
@@ -90,7 +92,8 @@ inline constexpr auto gemv = [](cublasHandle_t handle, cublasOperation_t op, int
                                 const T *beta, T *y, int y_by) {
     const Matrix left{a, TYPE<T>, lda, op}, right{x, TYPE<T>, x_by, CUBLAS_OP_T};
     const Matrix to{y, TYPE<T>, y_by, CUBLAS_OP_T};
-    return multiply({handle, op ? n : m, 1, op ? m : n, alpha, beta, left, right, to, TYPE<T>});
+    const int rows = op ? n : m, sums = op ? m : n;
+    return multiply({handle->stream, rows, 1, sums, alpha, beta, left, right, to, to, TYPE<T>});
 };
 
 } // namespace emulator::blas
@@ -110,7 +113,7 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(EMULATOR_GEMM, const void *alph
         right{b, b_type, ldb, op_b, b_by};
     const emulator::blas::Matrix to{c, c_type, ldc, CUBLAS_OP_N, c_by};
     return emulator::blas::multiply(
-        {handle, m, n, k, alpha, beta, left, right, to, compute, batch});
+        {handle->stream, m, n, k, alpha, beta, left, right, to, to, compute, batch});
 }
 inline cublasStatus_t cublasGemmEx(EMULATOR_GEMM, const void *alpha, const void *a,
                                    cudaDataType_t a_type, int lda, const void *b,

@@ -26,47 +26,27 @@ typedef struct CUtensorMap {
     cuuint64_t opaque[16] __attribute__((aligned(64)));
 } CUtensorMap;
 
-typedef enum CUtensorMapDataType {
-    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
-    CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
-    CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
-    CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
-    CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
-    CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
-    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ = 10,
-    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 = 11,
-    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ = 12
-} CUtensorMapDataType;
-
-typedef enum CUtensorMapInterleave {
-    CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
-    CU_TENSOR_MAP_INTERLEAVE_16B = 1,
-    CU_TENSOR_MAP_INTERLEAVE_32B = 2
-} CUtensorMapInterleave;
-
-typedef enum CUtensorMapSwizzle {
-    CU_TENSOR_MAP_SWIZZLE_NONE = 0,
-    CU_TENSOR_MAP_SWIZZLE_32B = 1,
-    CU_TENSOR_MAP_SWIZZLE_64B = 2,
-    CU_TENSOR_MAP_SWIZZLE_128B = 3
-} CUtensorMapSwizzle;
-
+/* clang-format off */
+#define EMULATOR_MAP_TYPES(is) /* name, bytes of an element */ \
+    is(UINT8, 1) is(UINT16, 2) is(UINT32, 4) is(INT32, 4) is(UINT64, 8) is(INT64, 8) is(FLOAT16, 2) \
+    is(FLOAT32, 4) is(FLOAT64, 8) is(BFLOAT16, 2) is(FLOAT32_FTZ, 4) is(TFLOAT32, 4) \
+    is(TFLOAT32_FTZ, 4)
+#define EMULATOR_MAP_SWIZZLES(is) is(NONE, 0) is(32B, 1) is(64B, 2) is(128B, 3)
+#define EMULATOR_MAP_INTERLEAVES(is) is(NONE, 0) is(16B, 1) is(32B, 2)
 /* Only changes a load's speed, so it has no effect here. */
-typedef enum CUtensorMapL2promotion {
-    CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
-    CU_TENSOR_MAP_L2_PROMOTION_L2_64B = 1,
-    CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
-    CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3
-} CUtensorMapL2promotion;
-
-typedef enum CUtensorMapFloatOOBfill {
-    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
-    CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1
-} CUtensorMapFloatOOBfill;
+#define EMULATOR_MAP_PROMOTIONS(is) is(NONE, 0) is(L2_64B, 1) is(L2_128B, 2) is(L2_256B, 3)
+#define EMULATOR_MAP_FILLS(is) is(NONE, 0) is(NAN_REQUEST_ZERO_FMA, 1)
+/* clang-format on */
+#define EMULATOR_MAP_TYPE(name, bytes) CU_TENSOR_MAP_DATA_TYPE_##name,
+#define EMULATOR_MAP_SWIZZLE(name, value) CU_TENSOR_MAP_SWIZZLE_##name = value,
+#define EMULATOR_MAP_INTERLEAVE(name, value) CU_TENSOR_MAP_INTERLEAVE_##name = value,
+#define EMULATOR_MAP_PROMOTION(name, value) CU_TENSOR_MAP_L2_PROMOTION_##name = value,
+#define EMULATOR_MAP_FILL(name, value) CU_TENSOR_MAP_FLOAT_OOB_FILL_##name = value,
+typedef enum { EMULATOR_MAP_TYPES(EMULATOR_MAP_TYPE) } CUtensorMapDataType;
+typedef enum { EMULATOR_MAP_SWIZZLES(EMULATOR_MAP_SWIZZLE) } CUtensorMapSwizzle;
+typedef enum { EMULATOR_MAP_INTERLEAVES(EMULATOR_MAP_INTERLEAVE) } CUtensorMapInterleave;
+typedef enum { EMULATOR_MAP_PROMOTIONS(EMULATOR_MAP_PROMOTION) } CUtensorMapL2promotion;
+typedef enum { EMULATOR_MAP_FILLS(EMULATOR_MAP_FILL) } CUtensorMapFloatOOBfill;
 
 /* Of a tensor of rank 1 to 5: sizes, boxes and element strides by dimension, the contiguous one
  * first; strides in bytes, from the second dimension on. CUDA_ERROR_INVALID_VALUE for what the

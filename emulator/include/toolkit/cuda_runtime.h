@@ -6,8 +6,9 @@
 
 // Before the keywords below, which the standard library must not see. __noinline__, which CUDA has
 // too, is not one of them: the standard library uses that word for itself.
+#include <array>
 #include <bit>
-#include <cmath>
+#include <math.h>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -178,6 +179,16 @@ inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned(uint64_t(a) * b >> 32); }
 inline int __mul24(int a, int b) { return a * b; }
 inline int __mulhi(int a, int b) { return int(int64_t(a) * b >> 32); }
+
+// The sum and the products of four bytes.
+template <typename Bytes, typename Sum>
+requires(sizeof(Bytes) == 4) Sum __dp4a(Bytes a, Bytes b, Sum sum) {
+    using Byte = std::conditional_t<std::is_signed_v<Sum>, signed char, unsigned char>;
+    const auto x = std::bit_cast<std::array<Byte, 4>>(a), y = std::bit_cast<std::array<Byte, 4>>(b);
+    for (int i = 0; i < 4; ++i)
+        sum += x[i] * y[i];
+    return sum;
+}
 
 // Faster on a GPU and less exact; or with the rounding in their names.
 inline float __expf(float value) { return std::exp(value); }

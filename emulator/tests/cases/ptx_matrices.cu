@@ -1,6 +1,8 @@
 // RIGHT: ldmatrix, mma and stmatrix of 16 x 16 of fp16 or bf16, with fp32 sums; fp16 sums, and
 // what is stored transposed is loaded transposed (PTX ISA, mma; ldmatrix; stmatrix).
-// expect fp16, bf16, transposed: silent
+// Integers: signed or not, wrapping around or saturating, and __dp4a with the same bytes.
+// expect fp16, bf16, transposed, integers: silent
+// expect half_a_warp: misuse, says mma.sync.m16n8k32
 #include "common.h"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -58,7 +60,46 @@ __global__ void transposed(int *, int *out, How) {
     for (int n = 0; n < 4; ++n) right &= r[n] == first + n;
     out[i] = seven_if(right);
 }
+__device__ int byte_at(const unsigned *words, int k, bool is_signed) {
+    const unsigned byte = words[k / 4] >> k % 4 * 8 & 255;
+    return is_signed ? int((signed char)byte) : int(byte);
+}
+__global__ void integers(int *, int *out, How how) {
+    __shared__ unsigned a[16 * 8], b[8 * 8]; // rows of 32 bytes
+    const unsigned i = threadIdx.x;
+    for (int n = i; n < 128; n += 32) a[n] = n * 0x9e3779b9u, b[n % 64] = n % 64 * 0x85ebca6bu;
+    __syncthreads();
+    const int row = i / 4, at = i % 4;
+    const unsigned *x = a + row * 8 + at, *y = b + row * 8 + at;
+    if (how == "half_a_warp" && i > 15) return;
+    int d[4] = {0, 0, 0, 0}, e[4], f[4], top = 0x7fffffff;
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(x[0]), "r"(x[64]), "r"(x[4]), "r"(x[68]), "r"(y[0]), "r"(y[4]));
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %5}, {%6}, {%7, %7, %7, %7};"
+                 : "=r"(e[0]), "=r"(e[1]), "=r"(e[2]), "=r"(e[3])
+                 : "r"(x[0]), "r"(x[64]), "r"(y[0]), "r"(1));
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.u8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %4, %4, %4}, {%4, %4}, {%5, %5, %5, %5};"
+                 : "=r"(f[0]), "=r"(f[1]), "=r"(f[2]), "=r"(f[3]) : "r"(0x01010101), "r"(top));
+    bool right = true;
+    for (int n = 0; n < 4; ++n) {
+        const int m = row + n / 2 * 8, column = at * 2 + n % 2;
+        int all = 0, half = 1, dots = 0;
+        for (int k = 0; k < 32; ++k)
+            all += byte_at(a + m * 8, k, true) * byte_at(b + column * 8, k, false);
+        for (int k = 0; k < 16; ++k)
+            half += byte_at(a + m * 8, k, false) * byte_at(b + column * 8, k, true);
+        for (int k = 0; k < 8; ++k) dots = __dp4a(int(a[m * 8 + k]), int(b[column * 8 + k]), dots);
+        for (int k = 0; k < 32; ++k)
+            dots -= byte_at(a + m * 8, k, true) * byte_at(b + column * 8, k, true);
+        right &= d[n] == all && e[n] == half && f[n] == top && dots == 0;
+    }
+    out[i] = seven_if(right && __dp4a(~0u, 0x01010101u, 1u) == 255 * 4 + 1);
+}
 int main(int, char **argv) {
     return run(argv, {{"fp16", product<half>}, {"bf16", product<__nv_bfloat16>},
-                      {"transposed", transposed}});
+                      {"transposed", transposed}, {"", integers}});
 }

@@ -1,0 +1,2 @@
+// All of them.
+#include <helper_timer.h>
