@@ -64,7 +64,7 @@ LINES = {
     "bench notes/tools": 6371,
     "Makefile make": 853,
     "plots": 3519,
-    "book": 1530,
+    "book": 1531,
     "library examples": 894,
     "conftest.py tests": 10156,
     "tests/unit": 1958,

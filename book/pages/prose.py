@@ -124,6 +124,7 @@ class Renderer:
         kept = list(tokens)
         for opening, token in zip(tokens, tokens[1:]):
             for child in token.children or ():
+                child.content = child.content.replace(" %", "\N{NO-BREAK SPACE}%")
                 if child.type == "link_open":
                     child.attrSet("href", self.site.link(*self.at, child.attrs["href"]))
             if opening.type == "paragraph_open":
