@@ -71,7 +71,7 @@ def test_rung(name):
     note = (NOTES / "rungs" / f"{name}.md").read_text(encoding="utf-8")
     prose = prose_of(note)
     begins = note[:7] == f"# {name}: " and RESULT_FIRST.match(note)
-    assert begins, "its first lines: see notes/writing-a-note.md"
+    assert begins, "its first lines: see CONTRIBUTING.md"
     chapters = re.findall(r"^## +(.+?) *$", prose, re.MULTILINE)
     assert "<!-- sources -->" in note
     # A rung that is measured beside variants or rivals has a table of its own choice.

@@ -155,7 +155,7 @@ def figure_of(name):
         return Figure(kind, head, read, "emulator")
     if "__" in name:
         return counter(kind, head, name)
-    raise ValueError(f"no figure is called '{name}' (notes/writing-a-note.md lists all)")
+    raise ValueError(f"no figure is called '{name}' (CONTRIBUTING.md lists all)")
 
 
 # --- how it is written ----------------------------------------------------------------------
@@ -306,7 +306,7 @@ EXPRESSION = re.compile(
 
 
 def text_of(expression, library):
-    """What is written for an expression in a sentence (notes/writing-a-note.md), such as
+    """What is written for an expression in a sentence (CONTRIBUTING.md), such as
     `v07/v06 tflops @4096 as gain`. ValueError if nothing can be."""
     match = EXPRESSION.fullmatch(" ".join(expression.split()))
     if not match:

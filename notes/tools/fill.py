@@ -4,7 +4,7 @@
     <!-- end -->
     <!--=v07 tflops-->800 TFLOPS<!--/-->       one figure in a line of text
 
-notes/writing-a-note.md describes them. Markers in code, fenced or between backticks, are code.
+CONTRIBUTING.md describes them. Markers in code, fenced or between backticks, are code.
 --check writes nothing and exits 1 if a page says anything else.
 
 Exit status: 0 done (or equal), 1 a page differs, 2 bad usage or a file that cannot be read.

@@ -377,19 +377,6 @@ def track(library, letter, steps=rungs.STEPS):
     return "\n\n".join(map("\n".join, made))
 
 
-def variants(library, *names):
-    """These rungs and variants at 8192 cubed, against their rungs."""
-    run = library.use(library.choose(names)) or nothing(*names)
-    figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
-    figures += [("tensor-core share", "share"), ("SM clock", "clock")]
-    columns = [(head, [run], *how) for head, *how in figures]
-    columns = programs(["program", "idea"], {(CUBE, HOME): run}, names, columns)
-    pairs = [run.against(name, results.rung_of(name)) for name in names]
-    cells = [f"{one.ratio:.4f} ({one.faster}/{one.passes})" if one else DASH for one in pairs]
-    cells += [DASH] * (len(columns[0]) - 1 - len(names))  # of whom they are compared with
-    return markdown([*columns, ["against its rung", *cells]])
-
-
 def registers(library, *names):
     """What ptxas says of these rungs and variants, of one kernel each."""
     record, kernels = resources.newest()
@@ -492,6 +479,4 @@ def hazard(_library, rung, name):
 
 # By the first word of their markers; fill.py has `rung` and `figures`.
 BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
-BLOCKS |= {
-    one.__name__: one for one in (picture, here, variants, registers, sweep, hazard, sources)
-}
+BLOCKS |= {one.__name__: one for one in (picture, here, registers, sweep, hazard, sources)}
