@@ -243,8 +243,7 @@ def e4m3_sums(_records):
         raise ValueError(f"{FILE}, line {LINE}: {cut(kept, last_of_sum)} is not what was recorded")
     ones = [one for number in (*terms.values(), kept, got, exact) for one in ones_of(number)]
     highest, lowest = max(ones), min(ones)
-    count, edge = len(terms), highest - last + 1
-    below = count + 1.6
+    count, below, edge = len(terms), len(terms) + 1.6, highest - last + 1
     figure, axes = style.figure_of(8.6)
     board = Board(axes, -9.2, highest - lowest + 1.2, below + 3.2, -2.3)
     for exponent in range(highest, lowest - 1, -1):
