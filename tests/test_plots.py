@@ -35,7 +35,6 @@ LINES = {  # of rungs: what their pictures show that they do
 }
 SMALL, WIDE = (4096,) * 3, (32768,) * 2
 OLD = {"file": "then/7654321.jsonl", "better": 0.5}
-NEWER = {"commit": "7654321"}
 LOW, CACHED = {"gpu": {**H100, "power_limit_watts": 350}}, {"gpu": {**H200, "l2_bytes": 60 << 20}}
 PROBES = "tile_orders bank_conflicts-a03 bank_conflicts-a04 bank_conflicts-t02 bank_conflicts-t03"
 
@@ -47,7 +46,6 @@ def of(name):
 
 @cache
 def recorded():
-    """All that is recorded."""
     return of("records").load()
 
 
@@ -227,7 +225,12 @@ MADE = (
     ("ladder", lambda: made_runs.loaded(made_runs.rows(failed="v02")), "v17", "350 W"),
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
     ("power", lambda: [run(), run(**STEADY)], "sustained|v17", "apart"),
-    ("power", lambda: [run(**NEWER), run(**STEADY)], "abc1234|7654321|measured apart", "350 W"),
+    (
+        "power",
+        lambda: [run(commit="7654321"), run(**STEADY)],
+        "abc1234|7654321|measured apart",
+        "350 W",
+    ),
     ("power", lambda: [run()], "--protocol sustained", "v01"),
     ("ladder-a", lambda: [run(["a01"]), run(["a02"])], "a02", "a03"),
     ("ladder-t", lambda: [run(["t01"], WIDE)], "no burst run of t02", "GB/s"),

@@ -79,7 +79,7 @@ def draw_grid(board, rows, columns, x=0, y=0, first_row=0):
 
 def draw_mma(axes):
     """A, B and D side by side."""
-    board, x = Board(axes, 0, MARGIN + 32 + 2 * GAP + 0.3, 18, -0.2), MARGIN
+    board, x = Board(axes, 0, MARGIN + 32 + 2 * GAP + 0.3, 18.2, -0.2), MARGIN
     for name, (words, title, sides, step) in MATRICES.items():
         parts = [(8 * (i % 2), 8 * (i // 2), step * i, 0) for i in range(sides[1] // 4)]
         how = {"place_of": lambda row, column, x=x: (x + column, 2 + row)}
