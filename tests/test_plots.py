@@ -30,7 +30,7 @@ LINES = {  # of rungs: what their pictures show that they do
     "v10": "ordered_tile(&order, i)|i += gridDim.x|balanced_ctas(",
     "v11": "tile = order[i];|hilbert_order(order, tiles_m, tiles_n);|balanced_ctas(",
     "v13": "ordered_tile(&order, i)|backwards = i / gridDim.x % 2;",
-    "v14": "float acc[BLOCKS][MMA_N / 2];|MMA_N = BN;|STAGING_COLUMNS = BN / 2;|WM = BM / CONSUMERS;",
+    "v14": "float acc[BLOCKS][MMA_N / 2];|STAGING_COLUMNS = BN / 2;|WM = BM / CONSUMERS;",
     "v16": "bf16 d[CONSUMERS][MMA_M * BN];|BLOCKS = WM / MMA_M;|WM = BM / CONSUMERS;",
 }
 SMALL, WIDE = (4096,) * 3, (32768,) * 2
@@ -100,7 +100,7 @@ def test_committed(name, tmp_path):
     new = of("style").save(figure, tmp_path, "drawn")
     pixels, others = image.imread(new), image.imread(PLOTS / f"{name}.png")
     assert pixels.shape == others.shape
-    assert abs(pixels - others).mean() < 0.002
+    assert (abs(pixels - others).max(axis=2) > 0.5).mean() < 0.0002  # a label moved is more
     assert pixels.shape[1] == WIDTH
     assert pixels[:, :, 3:].min(initial=1) == 1
     assert new.stat().st_size <= MOST_BYTES
@@ -225,12 +225,7 @@ MADE = (
     ("ladder", lambda: made_runs.loaded(made_runs.rows(failed="v02")), "v17", "350 W"),
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
     ("power", lambda: [run(), run(**STEADY)], "sustained|v17", "apart"),
-    (
-        "power",
-        lambda: [run(commit="7654321"), run(**STEADY)],
-        "abc1234|7654321|measured apart",
-        "350 W",
-    ),
+    ("power", lambda: [run(commit="7654321"), run(**STEADY)], "abc1234|measured apart", "350 W"),
     ("power", lambda: [run()], "--protocol sustained", "v01"),
     ("ladder-a", lambda: [run(["a01"]), run(["a02"])], "a02", "a03"),
     ("ladder-t", lambda: [run(["t01"], WIDE)], "no burst run of t02", "GB/s"),
