@@ -18,28 +18,23 @@ from bench import trace as traces
 from bench.rungs import today
 
 PLOTS = ROOT / "plots"
-WIDTH, SHOWN_WIDTH = 1440, 900  # pixels of a PNG, and of a picture on GitHub
+WIDTH, SHOWN_WIDTH, MOST_BYTES = 1440, 900, 150_000  # of a PNG; pixels on GitHub
 LEAST_PIXELS = 8.7  # of a text there: 7 points
-MOST_BYTES = 150_000
 MOST_COVERED = 0.15  # of a text by another one
 COMMITTED = sorted(str(path.relative_to(PLOTS))[:-4] for path in PLOTS.rglob("*.png"))
 READS = ("plots/**/*", "bench/*.py", "bench/energy/*.py", "bench/results/**/*", "bench/traces/*")
 READS += ("notes/tools/*.py", "steps/*")
-pytestmark = [
-    pytest.mark.needs("venv/plots.stamp"),
-    pytest.mark.cached(*READS, knows=today()),
-]
+pytestmark = [pytest.mark.needs("venv/plots.stamp"), pytest.mark.cached(*READS, knows=today())]
 LINES = {  # of rungs: what their pictures show that they do
     "v05": "tile_m = blockIdx.x % (m / BM);|tile_n = blockIdx.x / (m / BM);",
     "v10": "ordered_tile(&order, i)|i += gridDim.x|balanced_ctas(",
     "v11": "tile = order[i];|hilbert_order(order, tiles_m, tiles_n);|balanced_ctas(",
     "v13": "ordered_tile(&order, i)|backwards = i / gridDim.x % 2;",
-    "v14": "float acc[BLOCKS][MMA_N / 2];|MMA_N = BN;|STAGING_COLUMNS = BN / 2;|WM = BM / CONSUMERS;",
+    "v14": "float acc[BLOCKS][MMA_N / 2];|STAGING_COLUMNS = BN / 2;|WM = BM / CONSUMERS;",
     "v16": "bf16 d[CONSUMERS][MMA_M * BN];|BLOCKS = WM / MMA_M;|WM = BM / CONSUMERS;",
 }
 SMALL, WIDE = (4096,) * 3, (32768,) * 2
 OLD = {"file": "then/7654321.jsonl", "better": 0.5}
-NEWER = {"commit": "7654321"}
 LOW, CACHED = {"gpu": {**H100, "power_limit_watts": 350}}, {"gpu": {**H200, "l2_bytes": 60 << 20}}
 PROBES = "tile_orders bank_conflicts-a03 bank_conflicts-a04 bank_conflicts-t02 bank_conflicts-t03"
 
@@ -51,7 +46,6 @@ def of(name):
 
 @cache
 def recorded():
-    """All that is recorded."""
     return of("records").load()
 
 
@@ -70,7 +64,7 @@ def written_in(figure):
     legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
     texts += [text for legend in legends if legend for text in legend.get_texts()]
     for axes in figure.axes:
-        texts += [axes.title, axes._left_title]  # pylint: disable=protected-access
+        texts += [axes.title, axes._left_title]
         for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
             low, high = sorted(axis.get_view_interval())
             ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
@@ -106,7 +100,7 @@ def test_committed(name, tmp_path):
     new = of("style").save(figure, tmp_path, "drawn")
     pixels, others = image.imread(new), image.imread(PLOTS / f"{name}.png")
     assert pixels.shape == others.shape
-    assert abs(pixels - others).mean() < 0.002
+    assert (abs(pixels - others).max(axis=2) > 0.5).mean() < 0.0002  # a label moved is more
     assert pixels.shape[1] == WIDTH
     assert pixels[:, :, 3:].min(initial=1) == 1
     assert new.stat().st_size <= MOST_BYTES
@@ -116,7 +110,7 @@ def test_committed(name, tmp_path):
 def test_all_committed():
     """Every picture is in plots/, and a page shows it."""
     assert {*COMMITTED} == import_module("plots.plot").pictures_of(recorded()).keys()
-    pages = [ROOT / "README.md", *(ROOT / "notes").rglob("*.md")]
+    pages = (ROOT / "README.md", *(ROOT / "notes").rglob("*.md"))
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert {*re.findall(r"(?<!build/)plots/([\w/-]+)\.png", text)} == {*COMMITTED}
 
@@ -135,9 +129,8 @@ def test_ladder():
 @pytest.mark.parametrize("name", PROBES.split())
 def test_probes(name):
     """What is committed of a probe is what it says."""
-    answers = {question: of("records").asked(question) for question in of("records").answers()}
     known = {q: answer for q, answer in of("records").answers().items() if q.split()[0] == name}
-    assert known and {q: answers[q] for q in known} == known
+    assert known and {question: of("records").asked(question) for question in known} == known
 
 
 def test_grey():
@@ -154,10 +147,10 @@ def test_grey():
             assert all(abs(one - other) >= least or hatch != how for other, how in greys[:i])
 
 
-@pytest.mark.parametrize("rung", LINES)
-def test_lines(rung):
-    """The rung does what its picture shows."""
-    assert [line for line in LINES[rung].split("|") if line not in of("records").source(rung)] == []
+def test_lines():
+    """Rungs do what their pictures show."""
+    for rung, lines in LINES.items():
+        assert [line for line in lines.split("|") if line not in of("records").source(rung)] == []
 
 
 @pytest.mark.parametrize(("mebibytes", "times"), [(16, 1), (0, 8)])
@@ -170,12 +163,9 @@ def test_dram_reads(mebibytes, times):
     assert read == 2 * size * size * (1 + times)
 
 
-# ---------------------------------------------------------------------------- the program
-
-
-def written(path, *arguments, **how):
+def written(path, *arguments):
     """A file with a made-up run."""
-    for row in made_runs.rows(*arguments, **how):
+    for row in made_runs.rows(*arguments):
         results.append(path, row)
     return path
 
@@ -209,7 +199,6 @@ def test_chosen(tmp_path, plot):
     [
         ("broken.jsonl", "broken.jsonl, line"),
         ("old.json", "neither rows (.jsonl) nor a trace"),
-        ("gone.jsonl", "No such file"),
         ("tried", "no picture can be drawn"),
         ("v small", "no ladder of one problem in common"),
         ("v v v", "side by side go two files, not 3"),
@@ -236,9 +225,8 @@ MADE = (
     ("ladder", lambda: made_runs.loaded(made_runs.rows(failed="v02")), "v17", "350 W"),
     ("share-and-clock", lambda: [run(read={"share": None})], "no tensor-core share", "v01"),
     ("power", lambda: [run(), run(**STEADY)], "sustained|v17", "apart"),
-    ("power", lambda: [run(**NEWER), run(**STEADY)], "abc1234|7654321|measured apart", "350 W"),
+    ("power", lambda: [run(commit="7654321"), run(**STEADY)], "abc1234|measured apart", "350 W"),
     ("power", lambda: [run()], "--protocol sustained", "v01"),
-    ("any-shape", lambda: [run()], "--only shapes", "v01"),
     ("ladder-a", lambda: [run(["a01"]), run(["a02"])], "a02", "a03"),
     ("ladder-t", lambda: [run(["t01"], WIDE)], "no burst run of t02", "GB/s"),
     ("fp8", lambda: [run(["f07"], (4096, 7168, 16384))], "no burst runs", "f07"),

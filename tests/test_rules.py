@@ -63,7 +63,7 @@ LINES = {
     "common/harness common/step.h": 6336,
     "bench notes/tools": 6371,
     "Makefile make": 853,
-    "plots": 3519,
+    "plots": 1900,
     "book": 1531,
     "library examples": 894,
     "conftest.py tests": 10156,

@@ -1,1 +1,0 @@
-"""The pictures. Each is a function of the records, which gives a figure or raises records.Missing."""

@@ -79,7 +79,7 @@ def draw_grid(board, rows, columns, x=0, y=0, first_row=0):
 
 def draw_mma(axes):
     """A, B and D side by side."""
-    board, x = Board(axes, 0, MARGIN + 32 + 2 * GAP + 0.3, 18, -0.2), MARGIN
+    board, x = Board(axes, 0, MARGIN + 32 + 2 * GAP + 0.3, 18.2, -0.2), MARGIN
     for name, (words, title, sides, step) in MATRICES.items():
         parts = [(8 * (i % 2), 8 * (i // 2), step * i, 0) for i in range(sides[1] // 4)]
         how = {"place_of": lambda row, column, x=x: (x + column, 2 + row)}
@@ -243,8 +243,7 @@ def e4m3_sums(_records):
         raise ValueError(f"{FILE}, line {LINE}: {cut(kept, last_of_sum)} is not what was recorded")
     ones = [one for number in (*terms.values(), kept, got, exact) for one in ones_of(number)]
     highest, lowest = max(ones), min(ones)
-    count, edge = len(terms), highest - last + 1
-    below = count + 1.6
+    count, below, edge = len(terms), len(terms) + 1.6, highest - last + 1
     figure, axes = style.figure_of(8.6)
     board = Board(axes, -9.2, highest - lowest + 1.2, below + 3.2, -2.3)
     for exponent in range(highest, lowest - 1, -1):
