@@ -31,7 +31,7 @@ WORDS = {
     "README.md": 1100,
     **dict.fromkeys(("notes/start-here.md", "notes/results.md", "notes/proof.md"), 800),
     **dict.fromkeys(("notes/using.md", "notes/what-did-not-help.md"), 650),
-    **dict.fromkeys(("notes/found-in-the-wild.md", "notes/check-your-kernel.md"), 600),
+    **dict.fromkeys(("notes/found-in-the-wild.md", "notes/check-your-kernel.md"), 650),
     "notes/README.md": 200,
     "notes/the-climb.md": 4000,
     "notes/any-shape.md": 2300,
