@@ -36,6 +36,9 @@ constexpr unsigned PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16;
 constexpr int LARGEST_BLOCK_Z = 64, LARGEST_GRID_X = 0x7fffffff, LARGEST_GRID_YZ = 65535;
 constexpr int MOST_THREADS = 2 * LARGEST_BLOCK, MOST_BLOCKS = 32; // of a multiprocessor
 constexpr std::size_t MEMORY = std::size_t(80) << 30;
+// Nothing takes time, and there is no cache: a model needs some numbers, and small products should
+// exceed a cache.
+constexpr int SOME_RATE = 1000 * 1000, SMALL_CACHE = 1 << 20;
 
 // The GPU that the emulated device resembles, in what a program can query: EMULATOR_CAPABILITY in
 // the environment names its compute capability, such as 8.6; without it that is 9.0. (CUDA C++
@@ -90,8 +93,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     if (const cudaError_t error = cudaGetDeviceProperties(&properties, device))
         return error;
     switch (attribute) {
-#define EMULATOR_ATTRIBUTE(name, number, property)                                                 \
-    case name:                                                                                     \
+#define EMULATOR_ATTRIBUTE(name, number, type, property, given)                                    \
+    case cudaDevAttr##name:                                                                        \
         return *value = int(properties.property), cudaSuccess;
         EMULATOR_ATTRIBUTES(EMULATOR_ATTRIBUTE)
     }
@@ -102,35 +105,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
     *properties = {.name = "the emulated device",
-                   .major = card().capability / 10,
-                   .minor = card().capability % 10,
-                   .multiProcessorCount = MULTIPROCESSORS,
                    .totalGlobalMem = MEMORY,
-                   .totalConstMem = 65536,
-                   .sharedMemPerBlock = SHARED_WITHOUT_ASKING,
-                   .sharedMemPerBlockOptin = card().largest_shared(),
-                   .sharedMemPerMultiprocessor = card().shared_of_sm,
-                   .reservedSharedMemPerBlock = RESERVED_SHARED,
-                   .regsPerBlock = 65536,
-                   .regsPerMultiprocessor = 65536,
-                   .warpSize = WARP_LANES,
-                   .maxThreadsPerBlock = LARGEST_BLOCK,
-                   .maxThreadsPerMultiProcessor = MOST_THREADS,
-                   .maxBlocksPerMultiProcessor = MOST_BLOCKS,
                    .maxThreadsDim = {LARGEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK_Z},
                    .maxGridSize = {LARGEST_GRID_X, LARGEST_GRID_YZ, LARGEST_GRID_YZ},
-                   .clockRate = 1000 * 1000, // nothing takes time: a model needs some numbers
-                   .memoryClockRate = 1000 * 1000,
-                   .memoryBusWidth = 512,
-                   .l2CacheSize = 1 << 20, // there is none: small, so that small products exceed it
-                   .concurrentKernels = 1,
-                   .cooperativeLaunch = 1,
-                   .clusterLaunch = card().has_clusters(),
-                   .computeMode = cudaComputeModeDefault,
-                   .asyncEngineCount = 1,
-                   .managedMemory = 1,
-                   .canMapHostMemory = 1,
-                   .integrated = 0};
+#define EMULATOR_GIVEN(name, number, type, property, value) .property = value,
+                   EMULATOR_ATTRIBUTES(EMULATOR_GIVEN)};
     return cudaSuccess;
 }
 

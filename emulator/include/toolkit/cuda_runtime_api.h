@@ -31,27 +31,37 @@ extern "C" {
 #define EMULATOR_ENUMERATOR(name, value, _) name = value,
 typedef enum cudaError { EMULATOR_ERRORS(EMULATOR_ENUMERATOR) } cudaError_t;
 
-#define EMULATOR_ATTRIBUTES(is) /* name, value, the same of cudaDeviceProp */ \
-    is(cudaDevAttrMaxThreadsPerBlock, 1, maxThreadsPerBlock) \
-    is(cudaDevAttrMaxSharedMemoryPerBlock, 8, sharedMemPerBlock) \
-    is(cudaDevAttrWarpSize, 10, warpSize) \
-    is(cudaDevAttrMaxRegistersPerBlock, 12, regsPerBlock) \
-    is(cudaDevAttrClockRate, 13, clockRate) \
-    is(cudaDevAttrMultiProcessorCount, 16, multiProcessorCount) \
-    is(cudaDevAttrIntegrated, 18, integrated) \
-    is(cudaDevAttrComputeMode, 20, computeMode) \
-    is(cudaDevAttrMemoryClockRate, 36, memoryClockRate) \
-    is(cudaDevAttrGlobalMemoryBusWidth, 37, memoryBusWidth) \
-    is(cudaDevAttrL2CacheSize, 38, l2CacheSize) \
-    is(cudaDevAttrMaxThreadsPerMultiProcessor, 39, maxThreadsPerMultiProcessor) \
-    is(cudaDevAttrComputeCapabilityMajor, 75, major) \
-    is(cudaDevAttrComputeCapabilityMinor, 76, minor) \
-    is(cudaDevAttrMaxSharedMemoryPerMultiprocessor, 81, sharedMemPerMultiprocessor) \
-    is(cudaDevAttrMaxRegistersPerMultiprocessor, 82, regsPerMultiprocessor) \
-    is(cudaDevAttrCooperativeLaunch, 95, cooperativeLaunch) \
-    is(cudaDevAttrMaxSharedMemoryPerBlockOptin, 97, sharedMemPerBlockOptin) \
-    is(cudaDevAttrReservedSharedMemoryPerBlock, 111, reservedSharedMemPerBlock)
-enum cudaDeviceAttr { EMULATOR_ATTRIBUTES(EMULATOR_ENUMERATOR) };
+#define EMULATOR_ATTRIBUTES(is) /* name, number, type and name in cudaDeviceProp, value */ \
+    is(MaxThreadsPerBlock, 1, int, maxThreadsPerBlock, LARGEST_BLOCK) \
+    is(MaxSharedMemoryPerBlock, 8, size_t, sharedMemPerBlock, SHARED_WITHOUT_ASKING) \
+    is(TotalConstantMemory, 9, size_t, totalConstMem, 65536) \
+    is(WarpSize, 10, int, warpSize, WARP_LANES) \
+    is(MaxRegistersPerBlock, 12, int, regsPerBlock, 65536) \
+    is(ClockRate, 13, int, clockRate, SOME_RATE) \
+    is(MultiProcessorCount, 16, int, multiProcessorCount, MULTIPROCESSORS) \
+    is(Integrated, 18, int, integrated, 0) \
+    is(CanMapHostMemory, 19, int, canMapHostMemory, 1) \
+    is(ComputeMode, 20, int, computeMode, cudaComputeModeDefault) \
+    is(ConcurrentKernels, 31, int, concurrentKernels, 1) \
+    is(MemoryClockRate, 36, int, memoryClockRate, SOME_RATE) \
+    is(GlobalMemoryBusWidth, 37, int, memoryBusWidth, 512) \
+    is(L2CacheSize, 38, int, l2CacheSize, SMALL_CACHE) \
+    is(MaxThreadsPerMultiProcessor, 39, int, maxThreadsPerMultiProcessor, MOST_THREADS) \
+    is(AsyncEngineCount, 40, int, asyncEngineCount, 1) \
+    is(ComputeCapabilityMajor, 75, int, major, card().capability / 10) \
+    is(ComputeCapabilityMinor, 76, int, minor, card().capability % 10) \
+    is(MaxSharedMemoryPerMultiprocessor, 81, size_t, sharedMemPerMultiprocessor, \
+        card().shared_of_sm) \
+    is(MaxRegistersPerMultiprocessor, 82, int, regsPerMultiprocessor, 65536) \
+    is(ManagedMemory, 83, int, managedMemory, 1) \
+    is(CooperativeLaunch, 95, int, cooperativeLaunch, 1) \
+    is(MaxSharedMemoryPerBlockOptin, 97, size_t, sharedMemPerBlockOptin, card().largest_shared()) \
+    is(MaxBlocksPerMultiprocessor, 106, int, maxBlocksPerMultiProcessor, MOST_BLOCKS) \
+    is(ReservedSharedMemoryPerBlock, 111, size_t, reservedSharedMemPerBlock, RESERVED_SHARED) \
+    is(ClusterLaunch, 120, int, clusterLaunch, card().has_clusters())
+#define EMULATOR_ATTRIBUTE_NUMBER(name, number, type, property, value) cudaDevAttr##name = number,
+#define EMULATOR_PROPERTY(name, number, type, property, value) type property;
+enum cudaDeviceAttr { EMULATOR_ATTRIBUTES(EMULATOR_ATTRIBUTE_NUMBER) };
 /* clang-format on */
 
 /* "cudaErrorInvalidValue", and the same in words. */
@@ -85,18 +95,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 /* What a program says about the machine it ran on. */
 typedef struct cudaDeviceProp {
     char name[256];
-    int major;
-    int minor;
-    int multiProcessorCount;
-    size_t totalGlobalMem, totalConstMem;
-    size_t sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
-    size_t reservedSharedMemPerBlock;
-    int regsPerBlock, regsPerMultiprocessor, warpSize;
-    int maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+    size_t totalGlobalMem;
     int maxThreadsDim[3], maxGridSize[3];
-    int clockRate, memoryClockRate, memoryBusWidth, l2CacheSize;
-    int concurrentKernels, cooperativeLaunch, clusterLaunch, computeMode, asyncEngineCount;
-    int managedMemory, canMapHostMemory, integrated;
+    EMULATOR_ATTRIBUTES(EMULATOR_PROPERTY)
 } cudaDeviceProp;
 
 /* Of device 0. */
