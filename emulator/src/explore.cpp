@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <bitset>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <random>
-#include <span>
 #include <sstream>
 
 #include <sys/mman.h>
@@ -21,34 +21,35 @@ namespace emulator::explore {
 
 namespace {
 
-constexpr int MOST_WARPS = 1024, MOST_TURNS = 2048, MOST_ACCESSES = 1 << 16;
-constexpr int MOST_FORCED = 64;             // turns in a row that change nothing
-constexpr double MOST_SECONDS[] = {40, 60}; // for classes; with the random orders
+constexpr int MOST_WARPS = 1024, MOST_TURNS = 4096, MOST_ACCESSES = 1 << 17;
+constexpr int MOST_FORCED = 64;              // turns in a row
+constexpr int MOST_SECONDS = 40, LIMIT = 60; // for classes; with the random orders
+constexpr int RUNS_PER_RANDOM = 8;
 
 const char *const runs_wanted = std::getenv("EMULATOR_EXPLORE");
 const char *const order_wanted = std::getenv("EMULATOR_ORDER");
 
 using Warps = std::bitset<MOST_WARPS>; // of the launch
+int first_of(const Warps &warps) { return int(warps._Find_first()); }
 
-// A turn of a warp: what it did, which warps could have had it, which of these wait in a loop, and
-// whose turn would only repeat a run; and the number of each warp's turns that come before it by
-// other means than these accesses.
 struct Turn {
-    int warp, first_access;
+    int warp, first, end; // its accesses
     bool usual;
+    // Which warps could have had it, which of them wait in a loop, whose turn would repeat a run.
     Warps ready, waiting, asleep;
+    // How many turns of each warp come before it, other than by these accesses. Its parent adds
+    // those that do so by them, and itself.
     std::uint16_t known[MOST_WARPS];
 };
 
 // What a forked run tells, in memory that it shares with its parent.
 struct Run {
-    int turns, accesses;
+    int turns;
     bool redundant, too_long;
-    // The condition of the proof that the last of the runs to fail one fails; 0: none.
-    int failed;
+    proof::Condition failed; // that the run has failed last, or ATOMICS
     const char *why;
     Origin failed_at;
-    Turn turn[MOST_TURNS + 1];
+    Turn turn[MOST_TURNS];
     Access access[MOST_ACCESSES];
 };
 Run *run = nullptr;
@@ -61,9 +62,9 @@ struct Node {
     Warps todo, done;
 };
 std::vector<Node> nodes;
-std::mt19937 generator;
-bool is_random = false;
+std::mt19937 generator; // of a random order
 
+// A thread that waits for its turn.
 struct Parked {
     Thread *thread;
     Origin where;
@@ -71,34 +72,33 @@ struct Parked {
 };
 std::vector<Parked> parked; // the oldest first
 int turns = 0, forced_turns = 0, first_turn = 0;
-bool in_turn = false, launch_is_new = true;
+bool in_turn = false, launch_is_new = true, is_random = false;
 Warps asleep;
-std::map<const void *, int> written;                         // when
-std::map<std::pair<const Thread *, const void *>, int> seen; // when a thread has read an address
-std::vector<order::Epoch> epochs[MOST_TURNS + 1];            // of a turn's threads
+// When an address was written, and when a thread has read one.
+std::map<const void *, int> written;
+std::map<std::pair<const Thread *, const void *>, int> seen;
 std::vector<int> turns_of[MOST_WARPS];
+std::vector<order::Epoch> epochs[MOST_TURNS]; // of a turn's threads
 
 // What the runs came to.
 int classes = 0, randoms = 0, most_turns = 0;
-bool all_explored = true, anything_explored = false;
+bool all_explored = true;
 
 bool conflict(const Access &one, const Access &other) {
-    const bool overlap =
-        one.begin < other.begin + other.bytes && other.begin < one.begin + one.bytes;
+    const bool apart =
+        one.begin >= other.begin + other.bytes || other.begin >= one.begin + one.bytes;
     const bool read = one.touch == Touch::READ && other.touch == Touch::READ;
-    return overlap && !read && (one.commuting == nullptr || one.commuting != other.commuting);
+    return !apart && !read && (one.commuting == nullptr || one.commuting != other.commuting);
 }
 
-bool conflict(int one, int other) {
-    const auto accesses = [](int turn) {
-        const int end = turn + 1 < run->turns ? run->turn[turn + 1].first_access : run->accesses;
-        return std::span(run->access + run->turn[turn].first_access, run->access + end);
-    };
-    for (const Access &access : accesses(one))
-        for (const Access &another : accesses(other))
-            if (conflict(access, another))
-                return true;
-    return false;
+bool conflict(const Turn &turn, const Access &access) {
+    return std::any_of(run->access + turn.first, run->access + turn.end,
+                       [&access](const Access &one) { return conflict(one, access); });
+}
+
+bool conflict(const Turn &one, const Turn &other) {
+    return std::any_of(run->access + other.first, run->access + other.end,
+                       [&one](const Access &access) { return conflict(one, access); });
 }
 
 [[noreturn]] void give_up(const std::string &why) {
@@ -108,37 +108,23 @@ bool conflict(int one, int other) {
 
 int warp_of(const Thread &thread) {
     const Cta &cta = *thread.cta;
-    const Cluster &cluster = *cta.cluster;
-    const auto cta_number =
-        std::size_t(cluster.index) * cluster.ctas.size() + std::size_t(cta.rank);
-    const std::size_t warp = cta_number * cta.warps.size() + std::size_t(thread.warp());
+    const auto ctas = int(cta.cluster->ctas.size()), warps = int(cta.warps.size());
+    const int warp = (cta.cluster->index * ctas + cta.rank) * warps + thread.warp();
     if (warp >= MOST_WARPS)
         give_up(format("a launch has more than %d warps", MOST_WARPS));
-    return int(warp);
+    return warp;
 }
 
 // In a loop, of addresses that nobody has written since.
 bool waits_in_loop(const Parked &one) {
     const Spin &spin = one.thread->spin;
     const auto is_new = [&one](const void *address) {
-        const auto when = written.find(address);
         const auto read = seen.find({one.thread, address});
-        return when != written.end() && read != seen.end() && when->second > read->second;
+        return read != seen.end() && written[address] > read->second;
     };
     return spin.reads > 0 &&
            std::ranges::find(spin.read, one.access.begin) != std::end(spin.read) &&
            std::ranges::none_of(spin.read, is_new);
-}
-
-template <typename Fits>
-int first_of(const Warps &warps, const Fits &fits) {
-    int warp = 0;
-    while (warp < MOST_WARPS && !(warps[warp] && fits(warp)))
-        ++warp;
-    return warp;
-}
-int first_of(const Warps &warps) {
-    return first_of(warps, [](int) { return true; });
 }
 
 // ---------------------------------------------------------------------------- classes
@@ -146,24 +132,20 @@ int first_of(const Warps &warps) {
 // Reduction, 2014.) Two turns are ordered if they are of one warp, if their accesses conflict, or
 // if something else orders them (order.h).
 
-// What comes before each turn of the run: how many turns of each warp, with itself.
-using Clock = std::vector<std::uint16_t>;
-std::vector<Clock> clocks;
-
 bool is_before(int one, int other) {
     const int warp = run->turn[one].warp;
-    return clocks[other][warp] >= clocks[one][warp];
+    return run->turn[other].known[warp] >= run->turn[one].known[warp];
 }
 
-// Nothing but their conflict orders turn `i` before turn `j`: of what does not come after i, some
-// warp has to go first in its place.
+// Nothing but their conflict orders turn i before turn j. Of what does not come after i, the turn
+// of some warp has to be tried in its place.
 void add_reversal(int i, int j) {
     Warps met, first;
     std::vector<int> others;
     for (int k = i + 1; k <= j; ++k) {
+        const int warp = run->turn[k].warp;
         if (k != j && is_before(i, k))
             continue;
-        const int warp = run->turn[k].warp;
         if (!met[warp] && std::ranges::none_of(others, [k](int one) { return is_before(one, k); }))
             first.set(warp);
         met.set(warp);
@@ -180,39 +162,34 @@ void add_reversal(int i, int j) {
 }
 
 void add_reversals() {
-    std::vector<int> last(MOST_WARPS, -1), count(MOST_WARPS), of_warp[MOST_WARPS];
-    clocks.clear();
     for (int j = 0; j < run->turns; ++j) {
-        const Turn &turn = run->turn[j];
-        Clock clock(MOST_WARPS);
-        const auto join = [&clock](const Clock &other) {
-            for (int warp = 0; warp < MOST_WARPS; ++warp)
-                clock[warp] = std::max(clock[warp], other[warp]);
+        Turn &turn = run->turn[j];
+        const auto join = [&turn](int other) {
+            std::ranges::transform(turn.known, run->turn[other].known, turn.known,
+                                   std::ranges::max);
         };
         for (int warp = 0; warp < MOST_WARPS; ++warp)
             if (turn.known[warp] > 0)
-                join(clocks[of_warp[warp][turn.known[warp] - 1]]);
-        if (!of_warp[turn.warp].empty())
-            join(clocks[of_warp[turn.warp].back()]);
-        of_warp[turn.warp].push_back(j);
+                join(turns_of[warp][turn.known[warp] - 1]);
+        if (!turns_of[turn.warp].empty())
+            join(turns_of[turn.warp].back());
         std::vector<int> races;
-        for (int i = j - 1; i >= 0; --i) {
-            const int warp = run->turn[i].warp;
-            if (warp == turn.warp || clock[warp] >= clocks[i][warp] || !conflict(i, j))
-                continue;
-            races.push_back(i);
-            join(clocks[i]);
-        }
-        clock[turn.warp] = std::uint16_t(of_warp[turn.warp].size());
-        clocks.push_back(clock);
+        for (int i = j - 1; i >= 0; --i)
+            if (run->turn[i].warp != turn.warp && !is_before(i, j) &&
+                conflict(run->turn[i], turn)) {
+                races.push_back(i);
+                join(i);
+            }
+        turns_of[turn.warp].push_back(j);
+        turn.known[turn.warp] = std::uint16_t(turns_of[turn.warp].size());
         for (const int i : races)
             add_reversal(i, j);
     }
 }
 
-// The next prefix; false if there is none.
+// Makes the nodes the turns that the next run begins with. False if there is none.
 bool backtrack() {
-    while (!nodes.empty()) {
+    for (; !nodes.empty(); nodes.pop_back()) {
         Node &node = nodes.back();
         node.done.set(node.warp);
         const Warps left = node.todo & ~node.done & ~run->turn[nodes.size() - 1].asleep;
@@ -220,73 +197,57 @@ bool backtrack() {
             node.warp = first_of(left);
             return true;
         }
-        nodes.pop_back();
     }
     return false;
 }
 
-double seconds() {
-    using namespace std::chrono;
-    static const steady_clock::time_point begun = steady_clock::now();
-    return duration<double>(steady_clock::now() - begun).count();
-}
-
-// Copies what a run has printed, and says how to make it again.
-[[noreturn]] void end_with(int output, int status) {
-    char text[4096];
-    ssize_t length;
-    lseek(output, 0, SEEK_SET);
-    while ((length = read(output, text, sizeof text)) > 0)
-        std::fwrite(text, 1, std::size_t(length), stderr);
-    std::ifstream file("/proc/self/cmdline");
-    std::string command((std::istreambuf_iterator<char>(file)), {});
-    std::ranges::replace(command, '\0', ' ');
-    std::fprintf(stderr,
-                 "order %d of those explored fails; again: EMULATOR_POLICY=%s EMULATOR_SEED=%llu "
-                 "EMULATOR_ORDER=%s %s\n",
-                 classes + randoms, policy().name, static_cast<unsigned long long>(policy().seed),
-                 order().c_str(), command.c_str());
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
-}
-
-// Forks a run that begins with the nodes' turns. True in the run; its parent has waited for it.
-bool fork_run(int output) {
-    run->turns = run->accesses = run->failed = 0;
-    run->redundant = run->too_long = false;
+// Forks a run. True in the run; its parent has waited for it.
+bool fork_run() {
+    static const int output = memfd_create("emulator", 0);
+    run->turns = run->redundant = run->too_long = false;
+    run->failed = proof::ATOMICS;
+    std::ranges::fill(turns_of, std::vector<int>());
     if (ftruncate(output, 0) != 0 || lseek(output, 0, SEEK_SET) != 0)
         std::abort();
     std::fflush(nullptr);
-    const pid_t child = fork();
-    if (child == 0) {
+    if (fork() == 0) {
         dup2(output, 1);
         dup2(output, 2);
-        recording = is_run = true;
-        unsetenv("EMULATOR_EXPLORE"); // a report's run is repeated in the order of this one
-        alarm(unsigned(MOST_SECONDS[1]));
-        return true;
+        unsetenv("EMULATOR_EXPLORE"); // a report's run is repeated in this order
+        alarm(LIMIT);
+        return recording = is_run = true;
     }
     int status = 0;
-    waitpid(child, &status, 0);
-    if (run->failed != 0)
-        proof::fails(proof::Condition(run->failed), run->why, run->failed_at);
-    run->redundant || (is_random ? ++randoms : ++classes);
+    wait(&status);
+    if (run->failed != proof::ATOMICS)
+        proof::fails(run->failed, run->why, run->failed_at);
+    (is_random ? randoms : classes) += !run->redundant;
     most_turns = std::max(most_turns, run->turns);
-    if (status != 0)
-        end_with(output, status);
-    return false;
+    if (status == 0)
+        return false;
+    std::ostringstream command;
+    command << std::ifstream("/proc/self/cmdline").rdbuf();
+    std::string again = command.str();
+    std::ranges::replace(again, '\0', ' ');
+    std::cerr << std::ifstream(format("/proc/self/fd/%d", output)).rdbuf();
+    std::cerr << "order " << classes + randoms
+              << " of those explored fails; again: EMULATOR_POLICY=" << policy().name
+              << " EMULATOR_SEED=" << policy().seed << " EMULATOR_ORDER=" << order() << " " << again
+              << std::endl;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-// Makes the runs, each by a process that returns from here, and then returns itself.
-void explore_launch(int number) {
-    const int limit = std::atoi(runs_wanted), output = memfd_create("emulator", 0);
-    run = static_cast<Run *>(mmap(nullptr, sizeof(Run), PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    bool more = anything_explored = true;
-    first_turn = number;
-    nodes.clear();
-    int runs = 0;
-    for (seconds(); more && runs < limit && seconds() < MOST_SECONDS[0]; ++runs) {
-        if (fork_run(output))
+// Makes the runs of a launch, which return from here, and then returns itself.
+void explore_launch() {
+    if (run == nullptr)
+        run = static_cast<Run *>(mmap(nullptr, sizeof(Run), PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    static const std::time_t begun = std::time(nullptr);
+    const int limit = std::atoi(runs_wanted);
+    bool more = true;
+    is_random = false;
+    for (int runs = 0; more && runs < limit && std::time(nullptr) < begun + MOST_SECONDS; ++runs) {
+        if (fork_run())
             return;
         all_explored &= !run->too_long;
         for (int turn = int(nodes.size()); turn < run->turns; ++turn)
@@ -294,71 +255,61 @@ void explore_launch(int number) {
         add_reversals();
         more = backtrack();
     }
+    nodes.clear();
     all_explored &= !more;
     is_random = true;
-    nodes.clear();
-    for (int seed = 1;
-         !all_explored && seed <= std::max(limit / 8, 1) && seconds() < MOST_SECONDS[1]; ++seed) {
+    for (int seed = 0;
+         !all_explored && seed * RUNS_PER_RANDOM < limit && std::time(nullptr) < begun + LIMIT;
+         ++seed) {
         generator.seed(unsigned(seed));
-        if (fork_run(output))
+        if (fork_run())
             return;
     }
-    is_random = false;
-    munmap(std::exchange(run, nullptr), sizeof(Run));
-    close(output);
+    run->turns = 0;
 }
 
 // ---------------------------------------------------------------------------- turns
 
-// Whose turn it is in a run that is explored.
+// Whose turn it is in a run.
 int choose(const Warps &ready, const Warps &waiting) {
-    const std::size_t number = run->turns;
-    const bool is_given = number < nodes.size();
-    if (number > 0) // what conflicts with the last turn does not repeat a run after it
-        for (const Parked &one : parked)
-            for (int i = run->turn[number - 1].first_access; i < run->accesses; ++i)
-                if (conflict(one.access, run->access[i]))
-                    asleep.reset(warp_of(*one.thread));
+    const int number = run->turns, begin = number > 0 ? run->turn[number - 1].end : 0;
+    const bool is_given = number < int(nodes.size());
+    for (const Parked &one : parked) // what the last turn makes another one repeats no run after it
+        if (number > 0 && conflict(run->turn[number - 1], one.access))
+            asleep.reset(warp_of(*one.thread));
     Turn &turn = run->turn[number];
-    turn = {0, run->accesses, false, ready, waiting, asleep, {}};
-    if (is_given)
-        asleep |= nodes[number].done;
-    const Warps left = ready & ~asleep;
-    if (left.none() || (is_given && !left[nodes[number].warp])) {
-        run->redundant = true;
+    turn = {0, begin, begin, false, ready, waiting, asleep, {}};
+    asleep |= is_given ? nodes[number].done : Warps();
+    Warps left = ready & ~asleep;
+    run->redundant = left.none() || (is_given && !left[nodes[number].warp]);
+    if (run->redundant)
         _exit(0);
-    }
+    for (unsigned skipped = is_random ? generator() % left.count() : 0; skipped > 0; --skipped)
+        left.reset(first_of(left));
     turn.warp = is_given ? nodes[number].warp : first_of(left);
-    if (is_random)
-        for (unsigned more = generator() % left.count(); more > 0; --more)
-            turn.warp = first_of(left, [&turn](int warp) { return warp > turn.warp; });
     turn.usual = turn.warp == first_of(ready);
-    run->turns = int(number) + 1;
-    turns_of[turn.warp].push_back(int(number));
-    if (run->turns == MOST_TURNS) {
-        run->too_long = true;
-        recording = false;
-    }
+    turns_of[turn.warp].push_back(number);
+    run->too_long = ++run->turns == MOST_TURNS;
+    recording = !run->too_long;
     return turn.warp;
 }
 
-// Whose turn EMULATOR_ORDER says it is; or else the first's, or the one whom an exploration says.
+// Whose turn it is: whose EMULATOR_ORDER says, or the exploration; or else the first's.
 int warp_of_turn(int number, const Warps &ready, const Warps &waiting) {
-    static const std::map<int, int> wanted = [] {
-        std::map<int, int> made;
-        std::istringstream text(order_wanted != nullptr ? order_wanted : "");
-        char colon;
-        for (int turn, warp; text >> turn >> colon >> warp; text >> colon)
-            made[turn] = warp;
-        return made;
-    }();
-    if (const auto found = wanted.find(number); found != wanted.end()) {
-        if (ready[found->second])
-            return found->second;
-        give_up(format("warp %d cannot have turn %d", found->second, number));
+    static std::map<int, int> wanted;
+    static std::istringstream text(order_wanted != nullptr ? order_wanted : "");
+    char mark;
+    for (int turn, warp; text >> turn >> mark >> warp; text >> mark)
+        wanted[turn] = warp;
+    const auto found = wanted.find(number);
+    if (found != wanted.end() && !ready[found->second])
+        give_up(format("EMULATOR_ORDER: warp %d cannot have turn %d", found->second, number));
+    if (found != wanted.end())
+        return found->second;
+    if (runs_wanted != nullptr && !is_run && std::exchange(launch_is_new, false)) {
+        first_turn = number;
+        explore_launch();
     }
-    if (runs_wanted != nullptr && run == nullptr && std::exchange(launch_is_new, false))
-        explore_launch(number);
     return recording ? choose(ready, waiting) : first_of(ready);
 }
 
@@ -367,8 +318,7 @@ int warp_of_turn(int number, const Warps &ready, const Warps &waiting) {
 const bool is_on = runs_wanted != nullptr || order_wanted != nullptr;
 
 void wait_for_turn(const Access &access, const Origin &where) {
-    current->wait = {where,
-                     [] { return std::string("waits for memory that other threads write"); }};
+    current->wait = {where, [] { return std::string("waits for memory that others write"); }};
     parked.push_back({current, where, access});
     leave();
     in_turn = true;
@@ -376,14 +326,13 @@ void wait_for_turn(const Access &access, const Origin &where) {
         return;
     const int number = run->turns - 1;
     Turn &turn = run->turn[number];
+    const auto is_known = [](const order::Epoch &epoch) {
+        return order::is_before(epoch, Space::SHARED);
+    };
     for (int warp = 0; warp < MOST_WARPS; ++warp) {
-        const auto is_known = [](const order::Epoch &epoch) {
-            return order::is_before(epoch, Space::SHARED);
-        };
-        std::size_t known = turns_of[warp].size();
+        int known = warp == turn.warp ? 0 : int(turns_of[warp].size());
         while (known > turn.known[warp] &&
-               (warp == turn.warp ||
-                std::ranges::none_of(epochs[turns_of[warp][known - 1]], is_known)))
+               std::ranges::none_of(epochs[turns_of[warp][std::size_t(known) - 1]], is_known))
             --known;
         turn.known[warp] = std::max(turn.known[warp], std::uint16_t(known));
     }
@@ -398,37 +347,35 @@ void accessed(Access access, Touch touch) {
     } else {
         written[access.begin] = turns;
         current->spin = {};
-        forced_turns = 0;
     }
-    if (recording && run->accesses < MOST_ACCESSES)
-        run->access[run->accesses++] = access;
+    if (recording)
+        run->access[run->turn[run->turns - 1].end++] = access;
 }
 
-bool is_forked() { return is_run; }
 bool is_in_turn() { return in_turn; }
+bool is_forked() { return is_run; }
 
 bool next_turn(bool forced) {
     Warps ready, waiting;
-    if (parked.empty() || (forced && ++forced_turns > MOST_FORCED))
-        return false;
     const auto is_ready = [forced](const Parked &one) { return forced || !waits_in_loop(one); };
     for (const Parked &one : parked)
         (is_ready(one) ? ready : waiting).set(warp_of(*one.thread));
-    if (ready.none())
+    if (ready.none() || (forced && forced_turns == MOST_FORCED))
         return false;
+    forced_turns = forced ? forced_turns + 1 : 0;
     const int warp = warp_of_turn(turns++, ready, waiting & ~ready);
-    const auto first = std::ranges::find_if(
-        parked, [&](const Parked &one) { return warp_of(*one.thread) == warp && is_ready(one); });
-    current_cluster = first->thread->cta->cluster;
-    const auto have_turn = [&, where = first->where](const Parked &one) {
-        return warp_of(*one.thread) == warp && one.where == where && is_ready(one);
+    const auto is_its = [&](const Parked &one) {
+        return warp_of(*one.thread) == warp && is_ready(one);
     };
-    const auto rest = std::stable_partition(parked.begin(), parked.end(), std::not_fn(have_turn));
-    std::sort(rest, parked.end(), [](const Parked &one, const Parked &other) {
-        return one.thread->number < other.thread->number;
+    const auto first = std::ranges::find_if(parked, is_its);
+    const Origin where = first->where;
+    current_cluster = first->thread->cta->cluster;
+    const auto rest = std::stable_partition(parked.begin(), parked.end(), [&](const Parked &one) {
+        return !is_its(one) || !(one.where == where);
     });
-    for (auto one = rest; one != parked.end(); ++one)
-        make_runnable(*one->thread);
+    const auto number_of = [](const Parked &one) { return one.thread->number; };
+    std::ranges::sort(rest, parked.end(), {}, number_of);
+    std::for_each(rest, parked.end(), [](const Parked &one) { make_runnable(*one.thread); });
     parked.erase(rest, parked.end());
     return true;
 }
@@ -438,12 +385,12 @@ void launch_begins() {
     recording = false;
 }
 
-void fails(int condition, const char *why, const Origin &where) {
-    if (recording && condition != proof::SUMS && condition != proof::ATOMICS) {
-        run->failed = condition;
-        run->why = why;
-        run->failed_at = where;
-    }
+void fails(proof::Condition condition, const char *why, const Origin &where) {
+    if (!recording || condition == proof::SUMS || condition == proof::ATOMICS)
+        return;
+    run->failed = condition;
+    run->why = why;
+    run->failed_at = where;
 }
 
 std::string order() {
@@ -455,8 +402,8 @@ std::string order() {
 }
 
 std::string result(bool *all) {
-    *all = anything_explored && all_explored;
-    if (!anything_explored)
+    *all = all_explored && classes > 0;
+    if (classes == 0)
         return "";
     const std::string random = randoms > 0 ? format(", then %d random ones", randoms) : "";
     return format("explored: %s%d orders of at most %d turns at atomics%s: every one ends well",

@@ -5,6 +5,7 @@
 
 #include "emulator/atomics.h"
 #include "emulator/report.h"
+#include "proof.h"
 
 namespace emulator::explore {
 
@@ -27,7 +28,7 @@ bool is_in_turn(); // between the two
 bool next_turn(bool forced);
 bool is_forked(); // this process runs one of the orders
 void launch_begins();
-void fails(int condition, const char *why, const Origin &where); // of the proof
+void fails(proof::Condition condition, const char *why, const Origin &where);
 
 // The turns that are not the usual ones: "12:3,14:0", numbers of turns and of warps. EMULATOR_ORDER
 // takes them.
