@@ -231,8 +231,7 @@ bool fork_run() {
     std::ranges::replace(again, '\0', ' ');
     std::cerr << std::ifstream(format("/proc/self/fd/%d", output)).rdbuf();
     std::cerr << "order " << classes + randoms
-              << " of those explored fails; again: EMULATOR_POLICY=" << policy().name
-              << " EMULATOR_SEED=" << policy().seed << " EMULATOR_ORDER=" << order() << " " << again
+              << " of those explored fails; again: EMULATOR_ORDER=" << order() << " " << again
               << std::endl;
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
@@ -407,7 +406,7 @@ std::string result(bool *all) {
         return "";
     const std::string random = randoms > 0 ? format(", then %d random ones", randoms) : "";
     return format("explored: %s%d orders of at most %d turns at atomics%s: every one ends well",
-                  all_explored ? "all " : "", classes, most_turns, random.c_str());
+                  all_explored ? "all " : "the first ", classes, most_turns, random.c_str());
 }
 
 } // namespace emulator::explore

@@ -58,7 +58,7 @@ const char *emulator_proof(void) {
         text = format("not proved for all orders: condition %d fails: %s",
                       std::min(first->first, CHOICES), why);
         text += place.line > 0 ? format(", at %s:%d", place.file.c_str(), place.line) : "";
-        const char *how = translated_program ? "--explore" : "EMULATOR_EXPLORE=1000";
+        const char *how = translated_program ? "--explore 10000" : "EMULATOR_EXPLORE=1000";
         if (first->first == ATOMICS && orders.empty())
             text += format("; %s tries all orders of the atomics", how);
         text += orders.empty() ? "" : "; " + orders;

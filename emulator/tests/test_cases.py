@@ -43,7 +43,9 @@ def test_case(name):
     out = WORK / name
     out.mkdir(parents=True, exist_ok=True)
     more = OPTIONS.findall(CASES[name].read_text())
-    options = emulate.arguments(["--seconds", str(SECONDS), *" ".join(more).split(), str(CASES[name])])
+    options = emulate.arguments(
+        ["--seconds", str(SECONDS), *" ".join(more).split(), str(CASES[name])]
+    )
     source = emulate.Program(options, out)
     program = emulate.build(options, source, source.translate(), out)
     wrong = []

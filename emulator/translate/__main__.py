@@ -65,8 +65,8 @@ def arguments(given: list[str]) -> argparse.Namespace:
     of_all = "which runs, separated by commas (default: %(default)s)"
     add("--policies", default=",".join(POLICIES), help=of_all)
     add("--seeds", type=int, default=3, help="how many random runs (default: %(default)s)")
-    of_explore = "also run every order of atomics, of RUNS at most (default: %(const)s)"
-    add("--explore", nargs="?", type=int, const=2000, metavar="RUNS", help=of_explore)
+    of_explore = "also run every order of atomics, RUNS at most, such as 10000"
+    add("--explore", type=int, metavar="RUNS", help=of_explore)
     add("--arch", type=int, default=900, help="__CUDA_ARCH__ (default: %(default)s)")
     of_allow = "report a mistake that names itself [NAME], and go on"
     add("--allow", action="append", default=[], metavar="NAME", help=of_allow)
@@ -344,7 +344,17 @@ def run_all(options: argparse.Namespace, program: Path, advice: str) -> list[Run
             seen.setdefault(known, name)
         if NOT_KNOWN in output or (status != 0 and options.first):
             break
-    print(min(proofs, key=lambda text: ("explored" not in text, "condition" not in text, "not" not in text, len(text))))
+    print(
+        min(
+            proofs,
+            key=lambda text: (
+                "explored: " not in text,
+                "condition" not in text,
+                "not" not in text,
+                len(text),
+            ),
+        )
+    )
     return made
 
 

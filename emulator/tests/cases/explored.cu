@@ -10,7 +10,7 @@
 // expect ignored 32 3, apart 32 3: silent, says proved by one run
 // expect last 32 3: silent, says all 6 orders of at most 3 turns
 // expect lock 32 2: silent, says all 6 orders
-// expect unlucky 32 2: wrong, says order \d+ of those explored fails; again: .* EMULATOR_ORDER=\d
+// expect unlucky 32 2: wrong, says order \d+ of those explored fails; again: EMULATOR_ORDER=\d
 // expect unlucky fixed 32 2: silent, says all 6 orders
 // expect racy 32 2: race, says under the policy eager, EMULATOR_ORDER=0:1
 // expect stuck 32 2: deadlock, says EMULATOR_ORDER=
