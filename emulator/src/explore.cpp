@@ -74,9 +74,10 @@ std::vector<Parked> parked; // the oldest first
 int turns = 0, forced_turns = 0, first_turn = 0;
 bool in_turn = false, launch_is_new = true, is_random = false;
 Warps asleep;
-// When an address was written, and when a thread has read one.
+// When an address was written, and when and in which line a thread has read one.
 std::map<const void *, int> written;
-std::map<std::pair<const Thread *, const void *>, int> seen;
+std::map<std::pair<const Thread *, const void *>, std::pair<int, Origin>> seen;
+Origin turn_at = Site{};
 std::vector<int> turns_of[MOST_WARPS];
 std::vector<order::Epoch> epochs[MOST_TURNS]; // of a turn's threads
 
@@ -120,9 +121,10 @@ bool waits_in_loop(const Parked &one) {
     const Spin &spin = one.thread->spin;
     const auto is_new = [&one](const void *address) {
         const auto read = seen.find({one.thread, address});
-        return read != seen.end() && written[address] > read->second;
+        return read != seen.end() && written[address] > read->second.first;
     };
-    return spin.reads > 0 &&
+    const auto last = seen.find({one.thread, one.access.begin});
+    return spin.reads > 0 && last != seen.end() && last->second.second == one.where &&
            std::ranges::find(spin.read, one.access.begin) != std::end(spin.read) &&
            std::ranges::none_of(spin.read, is_new);
 }
@@ -321,6 +323,7 @@ void wait_for_turn(const Access &access, const Origin &where) {
     parked.push_back({current, where, access});
     leave();
     in_turn = true;
+    turn_at = where;
     if (!recording)
         return;
     const int number = run->turns - 1;
@@ -342,7 +345,7 @@ void accessed(Access access, Touch touch) {
     in_turn = false;
     access.touch = touch;
     if (touch == Touch::READ) {
-        seen[{current, access.begin}] = turns;
+        seen.insert_or_assign({current, access.begin}, std::pair(turns, turn_at));
     } else {
         written[access.begin] = turns;
         current->spin = {};
