@@ -3,6 +3,7 @@
 // They find bank conflicts, count global bytes, record who accessed what, and check addresses.
 // (-fno-tree-sra keeps a 16-byte access one access: without it the compiler reads the members of a
 // uint4 one by one.)
+#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "operations.h"
@@ -168,6 +169,10 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
 // A relaxed access of system scope, of which a loop may be made. (PTX ISA: ld, .volatile.)
 void volatile_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
     const bool is_known = current != nullptr && !is_on_own_stack(address);
+    const Touch touch = is_write ? Touch::WRITE : Touch::READ;
+    const explore::Access one{static_cast<const char *>(address), bytes, touch, nullptr};
+    if (is_known && explore::is_on)
+        explore::wait_for_turn(one, std::uintptr_t(pc));
     if (is_known && !is_write)
         may_spin(address, std::uintptr_t(pc)); // others may write first
     plain_access(address, bytes, is_write, pc, Strength::VOLATILE, true);
@@ -177,6 +182,8 @@ void volatile_access(const void *address, std::size_t bytes, bool is_write, void
         story::record(std::uintptr_t(pc), is_write ? "writes" : "reads", "volatile at %p", address);
     if (is_known && is_write)
         order::atomic_write(address, Scope::SYS, false, false);
+    if (is_known && explore::is_on)
+        explore::accessed(one, touch);
 }
 
 // An atomic of the C++ library that changed nothing.

@@ -1,6 +1,7 @@
 // What a kernel calls of the runtime, and what a translated program does.
 #include "emulator/atomics.h"
 #include "emulator/runtime.h"
+#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
 
@@ -66,6 +67,9 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
                             .scope = scope,
                             .reads_too = touch == Touch::CHANGE,
                             .commuting = ignored};
+    const explore::Access one{static_cast<const char *>(address), bytes, touch, ignored};
+    if (explore::is_on)
+        explore::wait_for_turn(one, where);
     const auto &ctas = current_cluster->ctas;
     const auto cta = std::ranges::find_if(
         ctas, [address](const auto &one) { return one->shared.contains(address); });
@@ -90,10 +94,13 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     std::memcpy(word, address, bytes);
     change(word, context);
     // A read, or a change that changes nothing, may be part of a loop.
-    if (touch == Touch::READ || (touch == Touch::CHANGE && std::memcmp(address, word, bytes) == 0))
+    const bool same = touch == Touch::CHANGE && std::memcmp(address, word, bytes) == 0;
+    if (touch == Touch::READ || same)
         may_spin(address, where);
     else
         std::memcpy(address, word, bytes);
+    if (explore::is_on)
+        explore::accessed(one, same ? Touch::READ : touch);
 }
 
 void thread_fence(Scope scope) {

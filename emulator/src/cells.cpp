@@ -330,7 +330,7 @@ void check_after(Running &now, const Epoch &other, bool other_writes, const Cell
         if (!are_strong(now, other) && !(other_writes && is_same_store(now, other)))
             fail_unordered(now, other, other_writes, cell);
         if (are_strong(now, other) && !(other_writes && are_same_change(now, other)))
-            proof::fails(proof::CHOICES, "the run has chosen the order of atomics",
+            proof::fails(proof::ATOMICS, "the run has chosen the order of atomics",
                          places[now.mine.place].where);
         return;
     }

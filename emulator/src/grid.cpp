@@ -1,6 +1,7 @@
 #include "machine.h"
 
 #include "emulator/barriers.h"
+#include "explore.h"
 #include "emulator/mbarrier.h"
 #include "operations.h"
 #include "emulator/tensor_core.h"
@@ -192,6 +193,18 @@ void run_another_cluster() {
         (other != running.end() ? other : std::ranges::find_if(running, is_begun))->get();
 }
 
+bool run_runnable_cluster() {
+    const auto has_runnable = [](const std::unique_ptr<Cluster> &cluster) {
+        return is_begun(cluster) && std::ranges::any_of(cluster->ctas, [](const auto &cta) {
+                   return !cta->run_queue.empty();
+               });
+    };
+    const auto other = std::ranges::find_if(running, has_runnable);
+    if (other != running.end())
+        current_cluster = other->get();
+    return other != running.end() || begin_cluster();
+}
+
 // Clusters run beside each other where threads wait in loops, so this is one.
 void grid_sync(Site where) {
     static Phases grid;
@@ -281,6 +294,7 @@ void fail_with_deadlock(const Cluster &cluster) {
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     counts_reset();
+    explore::launch_begins();
     report_faults();
     bank_reset();
     running_grid = {&grid, &body, int(volume(grid.grid) / volume(grid.cluster))};

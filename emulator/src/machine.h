@@ -313,6 +313,8 @@ void run_threads();
 // Makes another cluster the current one: of those that run or, if there is room, a new one.
 void run_another_cluster();
 void make_runnable(Thread &thread);
+// Another cluster with a thread that can go on, or a new one, becomes the current one, if there is.
+bool run_runnable_cluster();
 // The current thread has exited; never returns.
 [[noreturn]] void leave_for_good();
 // Reports which threads wait for what, and ends the program.

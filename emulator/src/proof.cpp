@@ -1,8 +1,11 @@
 #include "proof.h"
 
+#include "explore.h"
 #include "machine.h"
+#include "emulator/runtime.h"
 #include "emulator/emulator.h"
 
+#include <algorithm>
 #include <map>
 
 namespace emulator::proof {
@@ -13,6 +16,7 @@ static auto &polled = *new std::map<std::pair<const char *, unsigned>, bool>;
 
 void fails(Condition condition, const char *why, const Origin &where) {
     failures.try_emplace(condition, why, where);
+    explore::fails(condition, why, where);
 }
 
 void polls(const Poll &poll, Site where, bool succeeds) {
@@ -41,11 +45,23 @@ const char *emulator_proof(void) {
     for (const auto &[place, again] : polled)
         if (!again)
             text += std::exchange(before, ", ") + format("%s:%u", place.first, place.second);
-    if (const auto first = failures.upper_bound(SUMS); first != failures.end()) {
+    if (explore::is_forked())
+        return "not proved for all orders: the run is one of those explored";
+    bool all = false;
+    const std::string orders = explore::result(&all);
+    const auto first = failures.upper_bound(SUMS);
+    if (first != failures.end() && first->first == ATOMICS && all) {
+        text = orders;
+    } else if (first != failures.end()) {
         const auto &[why, where] = first->second;
         const Note place = note_at(where, "");
-        text = format("not proved for all orders: condition %d fails: %s", first->first, why);
+        text = format("not proved for all orders: condition %d fails: %s",
+                      std::min(first->first, CHOICES), why);
         text += place.line > 0 ? format(", at %s:%d", place.file.c_str(), place.line) : "";
+        const char *how = translated_program ? "--explore 10000" : "EMULATOR_EXPLORE=1000";
+        if (first->first == ATOMICS && orders.empty())
+            text += format("; %s tries all orders of the atomics", how);
+        text += orders.empty() ? "" : "; " + orders;
     }
     return text.c_str();
 }

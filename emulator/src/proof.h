@@ -7,7 +7,8 @@
 
 namespace emulator::proof {
 // By the page's numbers. SUMS, which is no gap: atomics have added rounded numbers.
-enum Condition { SUMS, RACES, PHASES, WAITS, BYTES, CHOICES };
+// ATOMICS is a part of CHOICES that can be explored (explore.h).
+enum Condition { SUMS, RACES, PHASES, WAITS, BYTES, CHOICES, ATOMICS };
 // A condition fails there: a gap in the proof, and no mistake. The first of each is kept.
 void fails(Condition condition, const char *why, const Origin &where);
 // The current thread tests an mbarrier's phase, at a time of its own. If that is not complete, the

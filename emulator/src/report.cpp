@@ -1,5 +1,6 @@
 #include "emulator/report.h"
 
+#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "mbarrier_name.h"
@@ -110,6 +111,10 @@ void warn(Mistake mistake, const std::string &what, const std::vector<Note> &not
     report += format("  under the policy %s", policy().name);
     if (policy().random)
         report += format(" with seed %llu", static_cast<unsigned long long>(policy().seed));
+    if (explore::is_on) {
+        report += ", EMULATOR_ORDER=" + explore::order();
+        setenv("EMULATOR_ORDER", explore::order().c_str(), 1); // for what repeats the run
+    }
     report += report_options.empty() ? "\n" : ", at " + report_options + "\n";
     print(report);
 }

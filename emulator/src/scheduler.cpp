@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include "explore.h"
 #include "operations.h"
 
 #include <chrono>
@@ -115,9 +116,10 @@ Thread &next_thread() {
             last_rank = cta->rank;
             return take_thread(*cta);
         }
-        if (complete_one())
+        if (complete_one() ||
+            (explore::is_on && (run_runnable_cluster() || explore::next_turn(false))))
             something_happened();
-        else if (!time_out_waits(cluster))
+        else if (!time_out_waits(cluster) && !(explore::is_on && explore::next_turn(true)))
             fail_with_deadlock(cluster);
     }
 }
@@ -201,6 +203,8 @@ void may_spin(const void *address, Origin where) {
             something_happened(); // the loop before has ended
         spin.read[spin.next++ % std::size(spin.read)] = address;
         spin.reads = 0;
+    } else if (explore::is_in_turn()) {
+        ++spin.reads;
     } else if (++spin.reads > MOST_READS) {
         static WaitQueue spinning;
         wait_until_or_time_out(

@@ -21,6 +21,7 @@ from emulator.translate import __main__ as emulate
 CASES = {file.stem: file for file in sorted((Path(__file__).parent / "cases").glob("*.cu"))}
 WORK = emulate.BUILD / "emulator" / "tests" / "cases"
 SECONDS = 10  # for one run
+OPTIONS = re.compile(r"^// options (.+)$", re.MULTILINE)
 EXPECT = re.compile(r"^// expect( [^:]+)?: (\S+?)(?:, says (.+))?$", re.MULTILINE)
 
 
@@ -41,7 +42,10 @@ def test_case(name):
     assert expectations, "it does not say what is expected"
     out = WORK / name
     out.mkdir(parents=True, exist_ok=True)
-    options = emulate.arguments(["--seconds", str(SECONDS), str(CASES[name])])
+    more = OPTIONS.findall(CASES[name].read_text())
+    options = emulate.arguments(
+        ["--seconds", str(SECONDS), *" ".join(more).split(), str(CASES[name])]
+    )
     source = emulate.Program(options, out)
     program = emulate.build(options, source, source.translate(), out)
     wrong = []

@@ -5,7 +5,7 @@
 // expect peek 64: silent, says condition 5 fails: .*proof.cu:30\n
 // expect clock: silent, says condition 5 fails: a clock is read, at \S+proof.cu:32\n
 // expect sum 64, sum_read_early fixed 96: silent, says one run, up to the order of floating-point
-// expect sum_ticket 64: silent, says condition 5 fails: .*proof.cu:37\n
+// expect sum_ticket 64: silent, says condition 5 fails: .*proof.cu:37; --explore 10000 tries all
 // expect sum_read_early 96: race
 #include "common.h"
 __global__ void waits(int *in, int *out, How how) {
