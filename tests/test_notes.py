@@ -43,7 +43,7 @@ WORDS = {
 }
 MOST_WORDS = {"notes/ideas": 1250, "notes/rungs": 1200}  # of others
 OF_CARD = 190
-ALL_WORDS = 48_000
+ALL_WORDS = 45_000
 RESULT_FIRST = re.compile(r"# .*\n\n> \*\*What .*\n(?:> .*\n)*> \*\*Wh[yo].*\n(?:> .*\n)*\n")
 SHORTEST = 60  # words
 MOST_FIGURES = 6  # in the sentences of a page
