@@ -145,7 +145,7 @@ def diagnose(now, then, seen):
         )
         found.append(Finding(clock - 1, f"{text}: {why_clock(now, then, seen)}"))
     if rate / clock < 1 - NOISE / 2:
-        found.append(Finding(rate / clock - 1, f"more cycles a launch: {why_cycles(now, seen)}"))
+        found.append(Finding(rate / clock - 1, f"cycles a launch: {why_cycles(now, seen)}"))
     beside = now.ratio(RUNG).mid / then.ratio(RUNG).mid
     versions = [one.gpu.get("cublas", "?") for one in (now, then)]
     if abs(beside - 1) > NOISE and versions[0] != versions[1]:

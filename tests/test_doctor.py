@@ -39,13 +39,13 @@ CASES = (  # what happened; what the driver said; what is found: each percent an
         SEEN._replace(celsius=88, reasons=0x20),
         ["the card is hot, 88 °C: software thermal slowdown"],
     ),
-    ({"slower": 2, "others": ["4711 python3"]}, SEEN, ["-50.0 % more cycles", "4711 python3"]),
+    ({"slower": 2, "others": ["4711 python3"]}, SEEN, ["-50.0 % cycles", "4711 python3"]),
     (
         {"slower": 1.25},
         SEEN._replace(memory_mhz=1600),
-        ["-20.0 % more", "clock is 1600 of 2619 MHz"],
+        ["-20.0 % cycles", "clock is 1600 of 2619 MHz"],
     ),
-    ({"slower": 1.25}, SEEN, ["-20.0 % more cycles", "unknown"]),
+    ({"slower": 1.25}, SEEN, ["-20.0 % cycles", "unknown"]),
     (
         {"slower": 1, "cublas": 0.9, "gpu": {"cublas": "14.0"}},
         SEEN,
