@@ -151,6 +151,8 @@ limit-counters | its bytes | counters --steps {LIMIT}
 places | v19 beside those below it | burst --heuristics all --steps {PLACES}
 places-sustained | the same for seconds, with joules | sustained --passes 3 --steps {PLACES}
 places-counters | its bytes | counters --steps {PLACES}
+sustained-all | the top rungs for seconds, beside the best of all configurations | sustained
+    --heuristics all --passes 3 --steps v16,v18,v19
 rendezvous | which of v06's barriers' costs v07 saves | burst
     --steps v06,v07,v07-arrive-per-thread,v07-both,v07-rendezvous
 short-variants | variants of the end of a tile, at short k | burst --sizes 8192x8192x1024

@@ -131,6 +131,8 @@ def test_path():
 def test_figures(place):
     """Few figures in sentences, and no measured rate or gain typed, but for code and predictions."""
     prose = prose_of(PAGES[place].read_text(encoding="utf-8"))
+    # A comment at the start of a line would begin a block of HTML (CommonMark, HTML blocks).
+    assert not re.search(r"^(> | +|- )?<!--=", prose, re.MULTILINE)
     named = [piece["figure"] for piece in fill.pieces(prose) if piece["figure"] is not None]
     assert not [text for text in named if OF_TABLES.search(text)]
     assert len(named) <= STORIES.get(place, MOST_FIGURES)

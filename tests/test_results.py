@@ -13,7 +13,7 @@ from bench import trace as traces
 from notes.tools import fill
 
 RECORDS = sorted(results.RESULTS.glob("*/**/*.jsonl"))
-MOST_BYTES, MOST_TRACE_BYTES = 1_932_000, 200_000
+MOST_BYTES, MOST_TRACE_BYTES = 1_947_000, 200_000
 # Changes that no check can see.
 ANY_WILL_DO = {  # texts for people, and names that others give
     (field, "?") for field, kind in fields.KIND_OF.items() if kind in ("text", "number-or-name")
