@@ -5,17 +5,18 @@
 #include <cuda_fp16.h>
 #include <vector>
 
-enum Type { BF16, FP16, E4M3, FP32, WORD };
+enum Type { BF16, FP16, E4M3, FP32, INT32 };
 constexpr size_t BYTES[] = {2, 2, 1, 4, 4};
-constexpr Type IN[] = {WORD, BF16, FP16, FP16, WORD, WORD, E4M3}; // by the computation's number
-constexpr Type OUT[] = {WORD, BF16, FP16, FP32, WORD, WORD, BF16};
+constexpr Type IN[] = {INT32, BF16, FP16, FP16, INT32, INT32, E4M3}; // by the computation's number
+constexpr Type OUT[] = {INT32, BF16, FP16, FP32, INT32, INT32, BF16};
 constexpr int CTA_SIZE = 256, LAUNCHES = 10;
 
 static void must(cudaError_t status, const char *doing) {
     if (status != cudaSuccess) {
         fprintf(stderr, "%s: %s\n", doing, cudaGetErrorString(status));
-        const bool no_gpu = status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver;
-        exit(no_gpu ? 77 : status == cudaErrorMemoryAllocation ? 2 : 1);
+        exit(status == cudaErrorMemoryAllocation                                    ? 2
+             : status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver ? 77
+                                                                                    : 1);
     }
 }
 
@@ -24,16 +25,16 @@ static __device__ int value_of(size_t i, unsigned seed) {
     return seed == 0 ? 1 : int((bits >> 8) % 3) - 1;
 }
 
-// 0x38 is 1 in e4m3 (PTX ISA, Alternate Floating-Point Data Formats). Words all differ.
+// 0x38 is 1 in e4m3: PTX ISA, Alternate Floating-Point Data Formats.
 static __device__ void put(void *matrix, Type type, size_t i, int value) {
     if (type == E4M3)
         static_cast<unsigned char *>(matrix)[i] = value == 0 ? 0 : value < 0 ? 0xb8 : 0x38;
-    else if (type == BF16 || type == FP16)
-        static_cast<unsigned short *>(matrix)[i] =
-            type == BF16 ? __bfloat16_as_ushort(float(value)) : __half_as_ushort(float(value));
+    else if (type == BF16)
+        static_cast<__nv_bfloat16 *>(matrix)[i] = float(value);
+    else if (type == FP16)
+        static_cast<__half *>(matrix)[i] = float(value);
     else
-        static_cast<unsigned *>(matrix)[i] =
-            type == FP32 ? __float_as_uint(float(value)) : unsigned(i) * 0x9e3779b9; // odd
+        static_cast<int *>(matrix)[i] = type == FP32 ? __float_as_int(float(value)) : value;
 }
 
 static __global__ void fill(void *matrix, Type type, size_t count, unsigned seed) {
@@ -45,16 +46,15 @@ static __global__ void fill(void *matrix, Type type, size_t count, unsigned seed
 // D, as plainly as it can be said: each thread computes one element.
 static __global__ void reference(problem p, computation computes, Type type) {
     const size_t i = size_t(blockIdx.x) * CTA_SIZE + threadIdx.x, m = i / p.n, n = i % p.n;
-    if (i >= size_t(p.m) * p.n)
-        return;
     int sum = computes == ADDMM_FP16 ? int(p.beta) * value_of(i, 5) : 0;
     for (int k = 0; k < p.k; ++k)
         sum += int(p.alpha) * value_of(m * p.k + k, 1) * value_of(n * p.k + k, 3);
-    if (type != WORD)
+    if (computes == TRANSPOSE_FP32) // D[n][m]: the i-th element is that of row i % m of A
+        sum = value_of(i % p.m * p.n + i / p.m, 1);
+    else if (computes == ADD_ONE_INT32)
+        sum = value_of(i, 1) + 1;
+    if (i < size_t(p.m) * p.n)
         put(p.d, type, i, sum);
-    else
-        static_cast<unsigned *>(p.d)[computes == TRANSPOSE_FP32 ? n * p.m + m : i] =
-            static_cast<const unsigned *>(p.a)[i] + (computes == ADD_ONE_INT32);
 }
 
 static void *matrix_of(Type type, int rows, int columns, unsigned seed) {
@@ -67,15 +67,13 @@ static void *matrix_of(Type type, int rows, int columns, unsigned seed) {
 
 int step_main(const step *rung, int argc, char **argv) {
     const computation computes = rung->computes;
-    const bool moves = IN[computes] == WORD;
+    const bool moves = IN[computes] == INT32;
     const int multiples[] = {rung->multiple_m, rung->multiple_n, moves ? 1 : rung->multiple_k};
     int sizes[] = {4096, 2048, moves ? 0 : 1024};
     for (int i = 0; i < 3; ++i) {
         sizes[i] = i + 1 < argc ? atoi(argv[i + 1]) : sizes[i] / multiples[i] * multiples[i];
-        if (sizes[i] < (i < 2 || !moves) || sizes[i] > 1 << 17 || sizes[i] % multiples[i] != 0) {
-            fprintf(stderr, "usage: %s [M N K], each a multiple of %d\n", argv[0], multiples[i]);
-            return 2;
-        }
+        if (sizes[i] < (i < 2 || !moves) || sizes[i] > 1 << 17 || sizes[i] % multiples[i] != 0)
+            return fprintf(stderr, "usage: [M N K], multiples of %d\n", multiples[i]), 2;
     }
     problem p = {};
     p.m = sizes[0], p.n = sizes[1], p.k = sizes[2];
@@ -95,8 +93,8 @@ int step_main(const step *rung, int argc, char **argv) {
     void *state = nullptr;
     cudaEvent_t begin, end;
     float ms = 0;
-    must(cudaEventCreate(&begin), "making an event"),
-        must(cudaEventCreate(&end), "making an event");
+    for (cudaEvent_t *event : {&begin, &end})
+        must(cudaEventCreate(event), "making an event");
     int status = rung->prepare(&p, &state);
     for (int launches = 1; launches <= LAUNCHES && status == 0; launches += LAUNCHES - 1) {
         must(cudaMemset(p.d, 0xff, d.size()), "clearing D");

@@ -1,7 +1,4 @@
-"""Writes a rung as one file that nvcc compiles alone: its headers in place of their includes, and main.cu.
-
-python3 -m standalone.write steps/v07_mbarrier.cu build/standalone/v07.cu
-"""
+"""Writes a rung as one file that nvcc compiles alone: its headers in place of their includes, and main.cu."""
 
 import re
 import sys
@@ -24,25 +21,16 @@ def inlined(path, seen):
 def opening(source):
     """The first comment: the command that compiles it, for the GPUs that the rung's record names."""
     keys = "name", "min_compute_capability", "max_compute_capability"
-    name, low, high = (
-        re.search(rf'^    \.{key} =\s*"?(\w+)"?,$', source, re.MULTILINE)[1] for key in keys
-    )
+    found = (re.search(rf'^    \.{key} =\s*"?(\w+)"?,$', source, re.MULTILINE) for key in keys)
+    name, low, high = (one[1] for one in found)
     # With -arch=sm_90a nvcc 13.0 also compiles for compute_90, which lacks wgmma.
     arch = f"-arch=sm_{low}" if high == "999" else f"-gencode=arch=compute_{low}a,code=sm_{low}a"
     yield f"// {name} of gemm-ladder in one file, by `make standalone N={name}`. Compile and run it:"
     yield f"//     nvcc -std=c++20 {arch} -diag-suppress 177 -o {name} {name}.cu && ./{name} [M N K]"
 
 
-def main(rung, output):
-    """Writes the file whole, or not at all."""
-    seen, source = [], Path(rung).read_text(encoding="utf-8")
-    lines = [
-        *opening(source),
-        *inlined(Path(rung), seen),
-        *inlined(Path(__file__).with_name("main.cu"), seen),
-    ]
-    write_whole(output, "\n".join([*lines, ""]).encode())
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+rung, output = map(Path, sys.argv[1:])
+lines, included = [*opening(rung.read_text(encoding="utf-8"))], []
+for part in (rung, Path(__file__).with_name("main.cu")):
+    lines += inlined(part, included)
+write_whole(output, "\n".join([*lines, ""]).encode())

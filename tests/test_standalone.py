@@ -62,7 +62,7 @@ CASES = (  # a rung; a mistake, which replaces the first text by the second; a s
     ("a02", "acc[j], pair)", "acc[j], 1 - pair)", "256 128 64", "a02 is wrong"),
     ("t01", "+ 1)); //", "+ 2)); //", "64 96", "t01 is wrong"),
     ("t02", "smem.a[i * BN + j]", "smem.a[j * BN + i]", "128 128", "t02 is wrong"),
-    ("v07", "", "", "256 12 64", "a multiple of 256"),
+    ("v07", "", "", "256 12 64", "multiples of 256"),
 )
 
 

@@ -24,6 +24,8 @@ extern "C" {
     is(cudaErrorInvalidValue, 1, "invalid argument") \
     is(cudaErrorMemoryAllocation, 2, "out of memory") \
     is(cudaErrorInvalidConfiguration, 9, "invalid configuration argument") \
+    is(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version") \
+    is(cudaErrorNoDevice, 100, "no CUDA-capable device is detected") \
     is(cudaErrorInvalidDevice, 101, "invalid device ordinal") \
     is(cudaErrorNotReady, 600, "device not ready") \
     is(cudaErrorNotSupported, 801, "operation not supported") \
