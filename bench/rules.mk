@@ -41,7 +41,6 @@ FAST_CU_HAS := examples/matmul/matmul_12.cuh
 THUNDERKITTENS_HAS := kernels/gemm/bf16_h100/bf16_h100_gemm.cu
 CUTLASS_HAS := include/cutlass/gemm/collective/collective_builder.hpp
 DEEPGEMM_HAS := deep_gemm/include/deep_gemm/impls/sm90_bf16_gemm.cuh
-CUTE_GEMM_HAS := gemm-multi-stage.cu
 CUDA_L2_HAS := kernels/h100_F32F16F16F32/8192_8192_8192.cu
 # The flags with which each project compiles its kernels. -isystem: its warnings are not ours.
 RELAXED := -DNDEBUG --expt-relaxed-constexpr --expt-extended-lambda
@@ -50,7 +49,6 @@ THUNDERKITTENS_FLAGS = $(RELAXED) --use_fast_math -DKITTENS_HOPPER -isystem $(TH
     -isystem $(THUNDERKITTENS)/include -isystem $(THUNDERKITTENS)/prototype
 CUTLASS_FLAGS = $(RELAXED) -diag-suppress 20012 -isystem $(CUTLASS)/include
 DEEPGEMM_FLAGS = $(CUTLASS_FLAGS) -isystem $(DEEPGEMM)/deep_gemm/include -Xptxas --register-usage-level=10
-CUTE_GEMM_FLAGS = $(CUTLASS_FLAGS) -isystem $(CUTE_GEMM)
 CUDA_L2_FLAGS = $(CUTLASS_FLAGS) -isystem $(CUTLASS)/tools/util/include -isystem $(CUDA_L2) \
     -isystem bench/rivals/cuda_l2 --use_fast_math --default-stream per-thread
 RIVALS_IN := $(BUILD)/rivals
@@ -67,7 +65,7 @@ ifneq ($(call requested,rivals),)
   $(if $(GIVEN_PEERS),,$(error which clones? Say `make rivals` with one or more of $(PEERS:%=%=folder)))
   $(foreach p,$(GIVEN_PEERS),$(if $(call commit_of,$p),,\
       $(error $p=$($p) is no clone with $($p_HAS) and a commit in it)))
-  $(foreach p,$(if $(CUTLASS),,$(filter DEEPGEMM CUTE_GEMM CUDA_L2,$(GIVEN_PEERS))),\
+  $(foreach p,$(if $(CUTLASS),,$(filter DEEPGEMM CUDA_L2,$(GIVEN_PEERS))),\
       $(error $p needs CUTLASS too: say CUTLASS=folder))
 endif
 $(foreach r,$(notdir $(RIVALS)),$(call keep,$(RIVALS_IN)/$r.flags,$(call rival_flags,$r)))
