@@ -23,7 +23,6 @@ from notes.tools.figures import (
     configurations,
     figure_of,
     markdown,
-    texts,
     write_as,
     written,
 )
@@ -35,7 +34,6 @@ SHAPES = {
     results.PRODUCTS: ((4096,) * 3, CUBE, (81920, 256, 256)),
     results.MOVES: ((32768, 32768), (4096, 16384)),
 }
-CUBLASLT = CONTENDERS["cublaslt"].title
 NOTHING = "No run is recorded yet."
 
 # --- which runs -----------------------------------------------------------------------------
@@ -124,12 +122,6 @@ def title(shape):
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
-def optional(value, digits, unit="", scale=1):
-    """A number with its unit, or a dash if it wasn't recorded."""
-    text = DASH if value is None else f"{value * scale:.{digits}f} {unit}"
-    return text.replace("-", "−").strip()
-
-
 def nested(paths):
     """{first: {second: ...}} of tuples, in their order."""
     found = {}
@@ -169,14 +161,6 @@ def origins(runs, title=title):
             listed.append(f"all others: {most}" if listed else most)
         machines.append(f"{what}; {'; '.join(listed)}.")
     return " ".join(machines)
-
-
-def caption(runs, *words):
-    """What was measured, on what, when."""
-    first, *others = {shape for shape, _ in runs}
-    protocol = {run.protocol.capitalize() for run in runs.values()}.pop()
-    head = f"{protocol} protocol{'' if others else f' at {title(first)}'}, medians; {SPREAD}"
-    return " ".join([head, *words, origins(runs)])
 
 
 def few_to_many(numbers):
@@ -234,17 +218,6 @@ def cell(run, name, figure, *form):
     return write_as("1" if value == 1 and name in CONTENDERS else value, kind, *form)
 
 
-def counts_columns(run, counts, columns):
-    """Columns of what ncu counted in such a run, {name: {metric: count}}: (head, figure, unit)."""
-    apart = results.Run(run.context, rows={n: [{"counters": c}] for n, c in counts.items()})
-    made = []
-    for head, name, unit in columns:
-        figure = figure_of(name)
-        values = [figure.read(apart, one) for one in counts]
-        made.append([head, *texts(values, figure.kind, unit, ".2")])
-    return made
-
-
 def label(runs, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
     if name in CONTENDERS:
@@ -272,15 +245,6 @@ def programs(heads, runs, names, columns, steps=None):
         for head, gpus, *how in columns
     ]
     return [links, [idea for _, idea in made], *columns]
-
-
-def ratio_columns(runs, *own):
-    """(head, GPU, figure): the ratios to cuBLAS and to its best on each GPU, the first GPU's with
-    `own` and without its name."""
-    for place, (gpu, short) in enumerate(gpus_of(runs).items()):
-        for figure in ("ratio_to_cublas", "ratio_to_cublaslt", *(() if place else own)):
-            head = figure_of(figure).head
-            yield f"{short}: {head}" if place else head, gpu, figure
 
 
 def results_table(library, *, steps=rungs.STEPS):
