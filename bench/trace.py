@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and records what the warps of one CTA did, and when.
 
-    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--keep] [the rung's]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [the rung's]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json,
 the trace, from which `make plots RESULTS=that` draws a picture (bench/traces/README.md describes
@@ -26,7 +26,6 @@ from bench import run
 from bench.results import ROOT, Run, slug, write_whole
 
 TRACES = ROOT / "bench" / "traces"
-NOT_DONE = ("layout", "landed")  # events that say what is where, or what a warp saw
 TOUCHES = ("copy", "read", "write")  # done many times in a row: only the last time is known
 TOKEN = 2  # in place of the parity that a wait names
 EMULATED_STEPS = "emulated steps"
@@ -132,13 +131,11 @@ class Trace:
         kept = [[event for event in events if event.end <= self.end] for events in told]
         self.complete = not full
         self.warps = [
-            Warp(warp["warp"], [event for event in events if event.what not in NOT_DONE])
+            Warp(warp["warp"], [event for event in events if event.what != "layout"])
             for warp, events in zip(warps, kept)
         ]
         operations = starmap(Operation, self.launch["operations"])
         self.operations = [one for one in operations if one.happened <= self.end]
-        # Loads that a GPU's warp saw incomplete at the begin and complete at the end.
-        self.landed = [event for event in chain(*kept) if event.what == "landed"]
         self.shared = laid_out(list(chain(*told)), self.lines)
         # The consumers' turn: each reads some fills of the ring alone.
         self.in_turns = any(one["name"] == "turn" for one in self.shared)
@@ -263,16 +260,10 @@ def waits_for(trace, ring):
 
 
 def land(trace, ring, waits):
-    """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by
-    the operations; on a GPU by a warp that looked."""
-    landings = [(fill, wait.end) for _, wait, fill, _ in waits]
-    announced = [(event.address, event.end) for event in trace.of("expect")]
-    for landing in trace.landed:
-        number = sum(at == landing.address and end <= landing.end for at, end in announced) - 1
-        fills = ring.get(landing.address, ())
-        landings += [(fill, landing.end) for fill in fills[number : number + 1] if number >= 0]
-    for fill, time in landings:
-        fill.landed = time if fill.landed is None else min(fill.landed, time)
+    """Says of the fills when they landed: on a GPU as far as a wait saw it, on the emulator by the
+    operations."""
+    for _, wait, fill, _ in waits:
+        fill.landed = wait.end if fill.landed is None else min(fill.landed, wait.end)
     for barrier, fills in ring.items() if trace.exact else ():
         # The loads of one fill have landed when it is first seen to be full; the next ones land
         # after that. A peer may start its part of a fill first.
@@ -316,40 +307,12 @@ def tma_fills(trace):
     return list(ring.values())
 
 
-# --- fills by threads, stages and spans ---------------------------------------------------------
-
-
-def thread_fills(trace):
-    """All fills by threads' copies, a list for each stage. A fill is every warp's part together."""
-
-    def stage_of(event):
-        return trace.place(event.address)[1] or 0  # of a single one, 0
-
-    parts = []  # of each warp: (stage, begin, landed or None)
-    for warp in trace.warps:
-        in_flight = warp.of("copy commit")
-        copies = in_groups(warp, "copy", "copy commit", "copy wait")
-        parts.append([(stage_of(e), e.begin, done if in_flight else e.end) for e, done in copies])
-    stages = {}
-    for number in range(max(map(len, parts))):
-        numbers, begins, ends = zip(*(part[number] for part in parts if number < len(part)))
-        fill = Fill(numbers[0], min(begins))
-        if len(ends) == len(parts) and None not in ends:
-            fill.landed = max(ends)
-        stages.setdefault(fill.stage, []).append(fill)
-    for warp in trace.warps:
-        for event in warp.of("read"):
-            fills = stages.get(stage_of(event), ())
-            before = [f for f in fills if f.landed is not None and f.landed <= event.end]
-            if before:
-                before[-1].readings.append(Reading(warp.number, event.begin, event.end))
-    return [fills for _, fills in sorted(stages.items())]
+# --- stages and spans ---------------------------------------------------------------------------
 
 
 def stages(trace):
-    """The stages of the ring that operands go through; empty if there is none."""
-    found = tma_fills(trace) or thread_fills(trace)
-    return [Stage(f"stage {fills[0].stage}", fills) for fills in found]
+    """The stages of the ring that TMA fills; empty if there is none."""
+    return [Stage(f"stage {fills[0].stage}", fills) for fills in tma_fills(trace)]
 
 
 def states(stage, end):
@@ -448,7 +411,6 @@ def trace_main(arguments):
     add = parser.add_argument
     add("program", type=Path, help="build/trace/steps/v07, say")
     add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    add("--keep", action="store_true", help="also write the trace to bench/traces/")
     options, words = parser.parse_known_args(arguments)  # all others are the rung's own
     status, row = row_of(options.program, words)
     if status or row is None:
@@ -460,8 +422,6 @@ def trace_main(arguments):
     write(path, row, f"make plots RESULTS={path} draws it")
     to_open = "open it in https://ui.perfetto.dev or chrome://tracing"
     write(path.with_suffix(".perfetto.json"), viewer(Trace(row)), to_open)
-    if options.keep:
-        write(TRACES / path.name, row, "kept: make plots draws it")
     return 0
 
 

@@ -155,28 +155,13 @@ TRACE_HOOK(mbarrier_arrive_cluster, (uint64_t * barrier, int cta_rank, TRACE_SIT
 #define mbarrier_arrive traced_mbarrier_arrive
 #define mbarrier_arrive_cluster traced_mbarrier_arrive_cluster
 
-// mbarrier_arrive_expect_tx: from now on the warp watches the loads.
-DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE_SITE) {
-    if (trace::on()) {
-        const uint32_t begin = trace::now();
-        trace::arrive_expect(trace::my_warp(), barrier, bytes, trace::Landed{}, where);
-        trace::write(TRACE_EXPECT, begin, where, shared_address(barrier), uint32_t(bytes));
-    } else {
-        TRACE_FORWARD(mbarrier_arrive_expect_tx, barrier, bytes);
-    }
-}
+TRACE_HOOK(mbarrier_arrive_expect_tx, (uint64_t * barrier, int bytes, TRACE_SITE), (barrier, bytes),
+           TRACE_EXPECT, shared_address(barrier), uint32_t(bytes))
 #define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
 
 // A wait, from its begin until its phase has completed.
-DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
-    if (trace::on()) {
-        const uint32_t begin = trace::now();
-        trace::wait(trace::my_warp(), barrier, parity, trace::Landed{}, where);
-        trace::write(TRACE_WAIT, begin, where, shared_address(barrier), uint32_t(parity));
-    } else {
-        TRACE_FORWARD(mbarrier_wait, barrier, parity);
-    }
-}
+TRACE_HOOK(mbarrier_wait, (uint64_t * barrier, int parity, TRACE_SITE), (barrier, parity),
+           TRACE_WAIT, shared_address(barrier), uint32_t(parity))
 #define mbarrier_wait traced_mbarrier_wait
 
 // The barrier with tokens: the same object, and hooks where it has functions.
@@ -193,23 +178,14 @@ struct TracedBarrier : Barrier {
     }
 
     DEVICE Token arrive_tx(int bytes, TRACE_SITE) {
-        if (!trace::on())
-            return TRACE_FORWARD(Barrier::arrive_tx, bytes);
-        const uint32_t begin = trace::now();
-        const Token token =
-            trace::arrive_expect(trace::my_warp(), &word, bytes, trace::Landed{}, where);
-        trace::write(TRACE_EXPECT, begin, where, shared_address(&word), uint32_t(bytes));
+        TRACE_EVENT(TRACE_EXPECT, const Token token = TRACE_FORWARD(Barrier::arrive_tx, bytes),
+                    shared_address(&word), uint32_t(bytes));
         return token;
     }
 
     DEVICE void wait(Token token, TRACE_SITE) {
-        if (trace::on()) {
-            const uint32_t begin = trace::now();
-            trace::wait_token(trace::my_warp(), &word, token, trace::Landed{}, where);
-            trace::write(TRACE_WAIT, begin, where, shared_address(&word), TRACE_TOKEN);
-        } else {
-            TRACE_FORWARD(Barrier::wait, token);
-        }
+        TRACE_EVENT(TRACE_WAIT, TRACE_FORWARD(Barrier::wait, token), shared_address(&word),
+                    TRACE_TOKEN);
     }
 };
 #define Barrier TracedBarrier

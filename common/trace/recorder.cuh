@@ -39,20 +39,6 @@ DEVICE void keep(uint32_t number, const trace_event &event) {
         control.events[size_t(my_number()) * control.capacity + number] = event;
 }
 
-// Notes the time by both clocks, now and then: the wall clock is slow to read.
-DEVICE void note_clocks(trace_warp &warp, uint32_t number) {
-    constexpr uint32_t SELDOM = 64; // events
-    if (number % SELDOM != 0)
-        return;
-    warp.last_time = now();
-    warp.last_ns = wall_clock();
-    if (number == 0) {
-        warp.first_time = warp.last_time;
-        warp.first_ns = warp.last_ns;
-        warp.sm = multiprocessor();
-    }
-}
-
 // A rung that never waits has no events between its accesses: there, an access is recorded when one
 // of another kind is made, and has a begin.
 #ifndef TRACE_NEVER_WAITS
@@ -83,10 +69,7 @@ DEVICE void append(const trace_event &event) {
     trace_warp &warp = my_warp();
     if ((warp.touch[0].mark | warp.touch[1].mark | warp.touch[2].mark) != 0)
         flush(warp);
-    const uint32_t number = warp.events;
-    keep(number, event);
-    note_clocks(warp, number);
-    warp.events = number + 1;
+    keep(warp.events++, event);
 }
 static_assert(TRACE_TOUCHES == 3, "append() looks at all of them");
 
@@ -95,13 +78,6 @@ DEVICE void write(uint32_t what, uint32_t begin, Site where, uint32_t address = 
                   uint32_t value = 0, uint32_t other = TRACE_NOWHERE, uint32_t extra = 0) {
     append({begin, now(), what, line_of(where), address, other, value, extra});
 }
-
-// Loads have landed.
-struct Landed {
-    DEVICE void operator()(uint32_t barrier, uint32_t before, uint32_t seen) const {
-        append({before, seen, TRACE_LANDED, 0, barrier, 0, 0, 0});
-    }
-};
 
 // The functions below are for every thread.
 
@@ -112,10 +88,8 @@ DEVICE void begin_touch(uint32_t what) {
     uint32_t others = 0;
     for (uint32_t i = 0; i < TRACE_TOUCHES; ++i)
         others |= i == what - TRACE_FIRST_TOUCH ? 0 : warp.touch[i].mark;
-    if (others != 0) {
-        note_clocks(warp, warp.events);
+    if (others != 0)
         flush(warp);
-    }
     if (warp.touch[what - TRACE_FIRST_TOUCH].mark == 0)
         warp.fence = now();
 }
