@@ -241,12 +241,6 @@ class Run:
         row = self.first(name)
         return TUNED if TUNED in row["timed"] and "tune" not in row else BEST
 
-    def lost(self, name):
-        """How much longer the fastest of the quick tuner's candidates takes than that of all kernels,
-        1.01 for 1 %, by the times of the search; None without both."""
-        tune = self.first(name).get("tune", {})
-        return tune["first"] / tune["fastest"] if "fastest" in tune else None
-
     def rate(self, name, who="step"):
         """In the measure's unit; None of who was not timed."""
         samples = self.seconds(name, who)

@@ -85,13 +85,13 @@ def test_sweep(tmp_path, told, processes, failed, refused):
     assert made.calls().count("runs") == processes
     assert {len(one.seconds("s09")) for one in points.values() if one.measured} == {3}
     of_first, of_best = "of cuBLASLt's first 2.000 (2.000 to 2.000)", "timed, of its best 1.562 ("
-    holds(said, of_first, of_best, "untimed regret 1.250 (", "by early launch 1.500 (")
+    holds(said, of_first, of_best, "untimed regret 1.250 (")
     assert "timed regret" not in said.replace("untimed regret", "")
 
 
 def test_tuned(tmp_path):
-    """With a longer search beside the quick tuner, what the pick and the tuner's candidates lose is said."""
-    tune = {"candidates": 8, "seconds": 0.01, "first": 1.02, "fastest": 1}
+    """With a longer search beside the quick tuner, what the pick loses is said."""
+    tune = {"candidates": 8, "seconds": 0.01}
     speeds = {"cublaslt": 0.8, "cublaslt_first": 0.5, "tuned": 1.25, "best": 1.5}
     made = house(tmp_path, speeds=speeds, row={"tune": tune})
     holds(
@@ -100,7 +100,6 @@ def test_tuned(tmp_path):
         "; untimed regret 1.500 (",
         "; timed regret 1.200 (",
     )
-    holds(made.run(), "candidates over all kernels 1.020 (1.020 to 1.020)")
 
 
 def test_lean():

@@ -54,8 +54,6 @@ typedef struct tuning {
     double quick_seconds;  /* that it took, but for ... */
     double ready_seconds;  /* ... preparing them in each copy of the operands */
     const char *file;      /* that has its pick; NULL: none */
-    double first, fastest; /* of `times`: the least of the quick tuner's candidates, and of all; NAN
-                            * unless there were both */
 } tuning;
 
 /* What was timed; the samples are the contenders'. */
