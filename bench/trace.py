@@ -26,14 +26,12 @@ from bench import run
 from bench.results import ROOT, Run, slug, write_whole
 
 TRACES = ROOT / "bench" / "traces"
-TOUCHES = ("copy", "read", "write")  # done many times in a row: only the last time is known
 TOKEN = 2  # in place of the parity that a wait names
 EMULATED_STEPS = "emulated steps"
 # What a warp does in a row of the picture, by its events.
 SPANS = {
     "waits": ("wait", "barrier", "cluster", "copy wait", "store wait"),
-    "loads": ("expect", "load", "copy", "copy commit"),
-    "multiplies": ("read",),
+    "loads": ("expect", "load", "copy commit"),
     "stores": ("write", "store", "store commit"),
 }
 SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
@@ -106,11 +104,11 @@ def laid_out(events, lines):
 
 
 def in_order(events):
-    """The events in the order of time. What was touched has only an end, and began when the one
-    before it ended."""
+    """The events in the order of time. A write has only an end, and began when the one before it
+    ended."""
     found = sorted(starmap(Event, events), key=lambda event: event.end)
     return [
-        one._replace(begin=before.end) if one.what in TOUCHES and one.begin == one.end else one
+        one._replace(begin=before.end) if one.what == "write" else one
         for before, one in zip(found[:1] + found, found)
     ]
 
@@ -280,13 +278,13 @@ def land(trace, ring, waits):
 
 def readings_after(warp, groups, wait, until):
     """How a warp with these groups of wgmmas reads what it has waited for, until it waits for the
-    next: by them, by loads that are written down, or by plain accesses before the next barrier."""
+    next: by them, or by plain accesses before the next barrier."""
 
     def within(times):
         return [one for one in times if wait.end <= one[0] < until]
 
-    found = within(groups or [(event.begin, event.end) for event in warp.of("read")])
-    if not found and not groups:
+    found = within(groups)
+    if not groups:
         behind = within((event.begin,) for event in warp.of("barrier"))
         found = [(wait.end, behind[0][0] if behind else None)]
     return [Reading(warp.number, *times) for times in found]

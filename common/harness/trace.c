@@ -7,7 +7,7 @@
 static const char *const WHAT[TRACE_WHATS] = {
     "layout",    "init",          "wait",    "arrive",       "expect",     "load",
     "multiply",  "multiply wait", "store",   "store commit", "store wait", "copy commit",
-    "copy wait", "barrier",       "cluster", "copy",         "read",       "write"};
+    "copy wait", "barrier",       "cluster", "write"};
 
 static const char *const OPERATION[] = {[EMULATOR_LOAD] = "load",
                                         [EMULATOR_MULTIPLY] = "multiply",

@@ -24,20 +24,8 @@ DEVICE uint32_t now() {
     return time;
 }
 
-// Writes the time and a word to `touch`, unless that is nullptr. One instruction to the compiler,
-// which unrolls a rung's loops as it does without it, and keeps accumulators in registers.
-DEVICE void note(trace_touch *touch, uint32_t mark) {
-    asm volatile("{\n"
-                 ".reg .pred wanted;\n"
-                 ".reg .b32 time;\n"
-                 "setp.ne.u64 wanted, %0, 0;\n"
-                 "mov.u32 time, %%clock;\n"
-                 "@wanted st.global.v2.b32 [%0], {time, %1};\n"
-                 "}" ::"l"(touch),
-                 "r"(mark));
-}
-
-// The same of the time alone.
+// Writes the time, unless `place` is nullptr. One instruction to the compiler, which unrolls a
+// rung's loops as it does without it, and keeps accumulators in registers.
 DEVICE void note_time(uint32_t *place) {
     asm volatile("{\n"
                  ".reg .pred wanted;\n"
@@ -48,7 +36,9 @@ DEVICE void note_time(uint32_t *place) {
                  "}" ::"l"(place));
 }
 
-// The same of the word alone.
+DEVICE void note_write(uint32_t *place) { note_time(place); }
+
+// The same of a word.
 DEVICE void note_word(uint32_t *place, uint32_t word) {
     asm volatile("{\n"
                  ".reg .pred wanted;\n"

@@ -199,7 +199,7 @@ static void default_run(void) {
 /* Two of three warps, one without room for its second event; the clock's 32 bits wrap around. */
 static void traced(void) {
     static trace_event events[] = {{.what = TRACE_LOAD, .line = 7, .begin = UINT32_MAX, .end = 4},
-                                   {.what = TRACE_READ, .begin = 8, .end = 9}};
+                                   {.what = TRACE_WRITE, .begin = 8, .end = 9}};
     static trace kept = {.block = {96, 1, 1}, .ctas = 6, .capacity = 1, .event = events};
     kept.warp[0].events = 1;
     kept.warp[1].events = 2;

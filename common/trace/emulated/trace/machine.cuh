@@ -23,9 +23,9 @@ DEVICE uint32_t line_of(Site where) { return where.line(); }
 DEVICE uint32_t now() { return emulator::next_step(); }
 
 // What is done many times in a row is one step.
-DEVICE void note(trace_touch *touch, uint32_t mark) {
-    if (touch != nullptr)
-        *touch = {touch->mark == 0 ? now() : emulator::last_step(), mark};
+DEVICE void note_write(uint32_t *place) {
+    if (place != nullptr)
+        *place = *place == 0 ? now() : emulator::last_step();
 }
 DEVICE void note_time(uint32_t *place) {
     if (place != nullptr)
