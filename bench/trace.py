@@ -193,36 +193,28 @@ def name_of(row):
 # --- what happens by itself ---------------------------------------------------------------------
 
 
-def in_groups(warp, start, commit, wait):
-    """[[event, when the warp saw its group complete, or None]] of all that it started, in order. A
-    commit closes a group; a wait names how many of the latest groups may remain."""
-    found, closed, seen = [], [], 0  # closed: how many were started when each group was closed
-    for event in warp.events:
-        if event.what == start:
-            found.append([event, None])
-        if event.what == commit:
-            closed.append(len(found))
-        elif event.what == wait and len(closed) > event.value:
-            complete = closed[-1 - event.value]
-            for one in found[seen:complete]:
-                one[1] = event.end
-            seen = max(seen, complete)
-    return found
-
-
 def multiplications(trace, warp):
     """[[event, when it was complete, or None]] of the warp's groups of wgmmas. On a GPU when the
-    warp has seen it; on the emulator when the last of the group happened: the operations of a
-    warpgroup happen in their order, and the warp may be behind its other lanes."""
-    found = in_groups(warp, "multiply", "multiply", "multiply wait")
-    if not trace.exact:
-        return found
-    own = [o for o in trace.operations if o.kind == "multiply" and o.warp // 4 == warp.number // 4]
-    until = accumulate(event.value for event, _ in found)
-    return [
-        [event, own[count - 1].happened if 0 < count <= len(own) else None]
-        for (event, _), count in zip(found, until)
-    ]
+    warp has seen it, by a wait that names how many of the latest may remain; on the emulator when
+    the last of the group happened: the operations of a warpgroup happen in their order, and the warp
+    may be behind its other lanes."""
+    if trace.exact:
+        number, events = warp.number // 4, warp.of("multiply")
+        own = [o for o in trace.operations if o.kind == "multiply" and o.warp // 4 == number]
+        until = accumulate(event.value for event in events)
+        return [
+            [event, own[count - 1].happened if 0 < count <= len(own) else None]
+            for event, count in zip(events, until)
+        ]
+    found, seen = [], 0
+    for event in warp.events:
+        if event.what == "multiply":
+            found.append([event, None])
+        elif event.what == "multiply wait":
+            for one in found[seen : len(found) - event.value]:
+                one[1] = event.end
+            seen = max(seen, len(found) - event.value)
+    return found
 
 
 # --- fills by TMA -------------------------------------------------------------------------------
