@@ -230,24 +230,21 @@ def label(runs, name):
     return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
 
 
-def programs(heads, runs, names, columns, steps=None):
-    """Columns with a row for each program, a link to its file if it is in that folder, and for each
-    of whom they are compared with. Asked for are (head, a run of each GPU, figure, its form); all
-    GPUs are in one cell."""
+def programs(heads, runs, names, columns):
+    """Columns with a row for each program, and for each of whom they are compared with. Asked for
+    are (head, a run of each GPU, figure, its form); all GPUs are in one cell."""
     measure = next(iter(runs.values())).measure
     there = set().union(*(run.contenders for run in runs.values()))
     names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
-    files = {name: rung.path.name for name, rung in rungs.find(steps).items()} if steps else {}
     made = [heads, *(label(runs, name) for name in names)]
-    links = [f"[{name}](steps/{files[name]})" if name in files else name for name, _ in made]
     columns = [
         [head, *(" / ".join(cell(run, name, *how) for run in gpus) for name in names)]
         for head, gpus, *how in columns
     ]
-    return [links, [idea for _, idea in made], *columns]
+    return [*map(list, zip(*made)), *columns]
 
 
-def results_table(library, *, steps=rungs.STEPS):
+def results_table(library):
     """The v track at 8192 cubed on the home GPU: rates and ratios."""
     runs = {at: run for at, run in library.headline().items() if at == (CUBE, HOME)}
     (run,) = runs.values()
@@ -256,22 +253,29 @@ def results_table(library, *, steps=rungs.STEPS):
         ("of cuBLASLt's best", "ratio_to_cublaslt", ".3"),
     )
     columns = [(head, [run], *figure) for head, *figure in figures]
-    columns = programs(["step", "idea"], runs, run.names, columns, steps)
+    columns = programs(["step", "idea"], runs, run.names, columns)
     columns[2] = [text.removesuffix(" TFLOPS") for text in columns[2]]
-    mark_path(columns, run.names, rungs.find(steps))
+    mark_path(columns, run.names, rungs.find())
     words = f"Bursts at {title(CUBE)}, medians. Bold: the learner's path."
     return [*markdown(columns), "", f"{words} {origins(runs)}"]
 
 
 def mark_path(columns, names, known):
-    """Makes the names of the learner's path bold, and adds to the other ideas what they are."""
+    """Links the rungs to their files, makes the names of the learner's path bold, and adds to the
+    other ideas what they are."""
+
+    def link(name):
+        return f"[{name}](steps/{known[name].path.name})" if name in known else name
+
     for row, rung in enumerate(map(known.get, names), 1):
-        if rung and rung.aside:
+        if not rung:
+            continue
+        columns[0][row] = link(rung.name) if rung.aside else f"**{link(rung.name)}**"
+        if rung.aside:
             there = rung.leads_to
-            link = f"[{there}](steps/{known[there].path.name})" if there in known else there
-            columns[1][row] += f" ({rung.aside.replace(there, link) if there else rung.aside})"
-        elif rung:
-            columns[0][row] = f"**{columns[0][row]}**"
+            columns[1][row] += (
+                f" ({rung.aside.replace(there, link(there)) if there else rung.aside})"
+            )
 
 
 def lists(_library):
@@ -308,7 +312,7 @@ def here(library, rung):
     ]
 
 
-def at_shapes(library, *names, steps=None):
+def at_shapes(library, *names):
     """Some programs of a track at several shapes."""
     if not names or not all(map(NAME.fullmatch, names)):
         raise ValueError("write shapes t04 t04-four-per-thread")
@@ -322,23 +326,8 @@ def at_shapes(library, *names, steps=None):
         columns.append((f"of {measure.other_name}{where}", each, "ratio", "±"))
     unit = measure.unit + " read and written" * (measure is results.MOVES)
     said = f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
-    columns = programs(["program", "idea"], runs, names, columns, steps)
+    columns = programs(["program", "idea"], runs, names, columns)
     return [*markdown(columns), "", said]
-
-
-def track(library, letter, steps=rungs.STEPS):
-    """A track's results as Markdown: its rungs, and apart from them what computes another thing."""
-    names = [name for name in rungs.find(steps) if name[0] == letter]
-    parts = [[name for name in names if (name in results.APART) == apart] for apart in (0, 1)]
-    try:
-        if letter == "v":
-            return "\n".join(results_table(library, steps=steps))
-        if letter == "s":  # each rung is measured at the shapes that it is for
-            return "\n".join(sweep(library, CHOOSES))
-        made = [at_shapes(library, *part, steps=steps) for part in parts if part]
-    except ValueError:
-        return NOTHING
-    return "\n\n".join(map("\n".join, made))
 
 
 def registers(library, *names):
@@ -350,11 +339,6 @@ def registers(library, *names):
     columns = [[head, *(str(one[key]) for one in found)] for key, head in heads.items()]
     codes = [f"ptxas {record['cuda']} warns", *(", ".join(one["codes"]) or DASH for one in found)]
     return markdown([["program", *map(called, names)], *columns, codes], 1)
-
-
-# --- shapes in rows -------------------------------------------------------------------------
-
-CHOOSES = "s09"  # the rung of the s track that is shown
 
 
 # --- families of shapes ---------------------------------------------------------------------
