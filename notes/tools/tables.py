@@ -20,7 +20,6 @@ from bench.sweep import FIRST, REGRET, TIMED, TUNED_REGRET, compared
 from notes.tools.figures import (
     DASH,
     called,
-    configurations,
     figure_of,
     markdown,
     write_as,
@@ -168,16 +167,6 @@ def few_to_many(numbers):
     return " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
 
 
-def best_of_cublaslt(runs):
-    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
-    one tried all, 'the best of 11,448 configurations'."""
-    searches = [run.heuristics for run in runs.values() if run.heuristics]
-    if not searches:
-        return CONTENDERS["cublaslt"].idea
-    kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
-    return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
-
-
 def what_of(run):
     """What a run has: times, then counts, then energy; and its place among them."""
     if budget.is_of_parts(run):
@@ -221,13 +210,11 @@ def cell(run, name, figure, *form):
 def label(runs, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        rows = [row for run in runs.values() for rows in run.rows.values() for row in rows]
-        said = next((row["names"][name] for row in rows if name in row.get("names", ())), None)
-        words = best_of_cublaslt(runs) if name == "cublaslt" else CONTENDERS[name].idea
-        return CONTENDERS[name].name, plain(said) if said else words
+        run = next(run for run in runs.values() if name in run.contenders)
+        return CONTENDERS[name].name, plain(run.words_of(name))
     run = next(run for run in runs.values() if name in run.names)
     why = run.failed.get(name)
-    return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
+    return name, plain(f"failed: {why}" if why else run.words_of(name))
 
 
 def programs(heads, runs, names, columns):
