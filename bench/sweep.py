@@ -2,7 +2,7 @@
 """Times one rung over many shapes beside cuBLAS and the first and the best of cuBLASLt's
 heuristics, and records a row for each.
 
-    python3 -m bench.sweep --sizes aligned:1,few
+    python3 -m bench.sweep --sizes aligned:1,rows:1
     python3 -m bench.sweep --sizes any:2:15,4096 --steps s09 --kernel all --tune
 
 A family of shapes (aligned, any, rows, odd, small) is drawn from the seed after it: 60 of them,

@@ -25,7 +25,6 @@ def test_sizes():
     assert len(both) == len(shapes.SQUARES) + len(shapes.MODELS) + 1  # 8192 once
     assert both[-1] == {"m": 96, "n": 96, "k": 96}
     assert shapes.of_sizes("64x128", ("v", "t")) == {"v": [], "t": [{"m": 64, "n": 128}]}
-    assert len(shapes.of_sizes("few,16x8192x8192", ("v",))["v"]) == 10
 
 
 BAD = f"v,v0,v8192x,v1x2,v1x2x3x4,vbig,v-8,v8 9,v{2**31},t1x2x3,tany:1,vany,vany:,vany:x,vsome:1"
