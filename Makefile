@@ -97,7 +97,7 @@ variants: $$(VARIANTS)
 #? make library         build the last rung as a library: build/library/libgemm_ladder.a and .so
 library: $$(LIBRARY)
 #? make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has
-#?                      adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM= CUDA_L2=
+#?                      adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM=
 rivals: $$(RIVALS)
 
 #? make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;

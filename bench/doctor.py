@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -68,17 +67,11 @@ def look():
     """One reading of nvidia-smi: (watts, Seen), or None."""
     command = ["nvidia-smi", f"--query-gpu={QUERY.replace(' ', ',')}", "--id=0"]
     try:
-        said = subprocess.run(
-            [*command, "--format=csv,noheader,nounits"],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        status, said, _ = run.execute([*command, "--format=csv,noheader,nounits"], 10)
+    except (OSError, run.Failed):
         return None
-    words = said.stdout.strip().split(", ")
-    if said.returncode or len(words) != len(QUERY.split()):
+    words = said.strip().split(", ")
+    if status or len(words) != len(QUERY.split()):
         return None
     _, memory, most, celsius, watts = map(number, words[:5])
     bits = int(words[5], 16) if re.fullmatch("0x[0-9a-f]+", words[5], re.IGNORECASE) else 0
@@ -191,8 +184,8 @@ def version_of(command, option):
     place = shutil.which(command)
     if not place:
         return None
-    said = subprocess.run([place, option], check=False, capture_output=True, text=True, timeout=30)
-    return (re.findall(r"\d+\.\d+[\d.]*", said.stdout) or [""])[0]
+    _, said, _ = run.execute([place, option], 30)
+    return (re.findall(r"\d+\.\d+[\d.]*", said) or [""])[0]
 
 
 def missing():

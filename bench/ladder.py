@@ -312,17 +312,10 @@ def cells_of(ladder, name):
 
 
 def words_of(ladder, name):
-    """What a program or a contender is."""
-    if name not in CONTENDERS:
-        return ladder.first(name).get("idea", "")
-    found = ladder.heuristics if name == "cublaslt" else None
-    if found:
-        tried = found.get("launched") or found["returned"] + found.get("enumerated", 0)
-        kind = "configurations" if "enumerated" in found else "heuristics"
-        cut = " (a list that was cut)" if found.get("cut") else ""
-        return f"the best of {tried:,} {kind}{cut}: {found['winner']['name']}"
-    said = [row.get("names", {}) for one in ladder.measured for row in ladder.rows[one]]
-    return next((names[name] for names in said if name in names), CONTENDERS[name].idea)
+    """What a program or a contender is; of cuBLASLt's best also which one it is."""
+    words, found = ladder.words_of(name), ladder.heuristics if name == "cublaslt" else None
+    cut = " (a list that was cut)" if found and found.get("cut") else ""
+    return f"{words}{cut}: {found['winner']['name']}" if found else words
 
 
 def table(ladder):

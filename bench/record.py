@@ -47,15 +47,12 @@ NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
 AT_THE_LIMIT = r"v..-(groups-of-12|hidden-stores|neighbours|paced|pairs|scattered)"
 OF_A, OF_T = "4096,8192,81920x256x256", "32768,4096x16384"  # sizes of these tracks
 PATCHES = sorted(path.stem for path in (ROOT / "bench" / "variants").glob("*.patch"))
-# The rivals that `make rivals` has built. CUDA-L2's has kernels for its own shapes alone.
+# The rivals that `make rivals` has built.
 BUILT = sorted(path.name for path in (ROOT / "build/rivals/steps").glob("[vsatf]-*"))
 BUILT = [name for name in BUILT if "." not in name]
 RIVALS_OF_FP8 = [name for name in BUILT if name[0] == "f"]
-CUDA_L2 = [name for name in BUILT if name == "a-cuda-l2"]
-RIVALS = [name for name in BUILT if name not in (*RIVALS_OF_FP8, *CUDA_L2)]
-OF_CUDA_L2 = "512,2048,8192,64x8192x8192,512x512x8192,512x512x16384"
+RIVALS = [name for name in BUILT if name not in RIVALS_OF_FP8]
 LACKING = {"rivals": not RIVALS, "f-rivals": not RIVALS_OF_FP8}
-LACKING |= dict.fromkeys(("cuda-l2", "cuda-l2-exact"), not CUDA_L2)
 
 COMMANDS = {
     "burst": "bench.ladder --passes 5 --rounds 2",
@@ -163,10 +160,6 @@ a-sustained | the Ampere track at the power limit | sustained --track a
 a-variants | variants of the Ampere track | burst --sizes {OF_A} --steps {tried("a")}
 t-sustained | the TMA track at the power limit | sustained --track t
 t-variants | variants of the TMA track | burst --sizes {OF_T} --steps {tried("t")}
-cuda-l2 | CUDA-L2's kernels at their shapes, beside a06 and s08 | burst --passes 3
-    --steps {",".join(["s08", "a06", *CUDA_L2])} --sizes {OF_CUDA_L2}
-cuda-l2-exact | the same on integers, of which every bit must be right | burst --passes 1
-    --steps {",".join(["a06", *CUDA_L2])} --sizes {OF_CUDA_L2} --inputs integers --heuristics 0
 counts | what the emulator counts of a launch of each rung; needs no GPU | counts
     --sizes 256x1536x512,512x512
 """

@@ -221,6 +221,22 @@ class Run:
         rows = (row for name in self.names for row in self.rows.get(name, ()))
         return next((row["heuristics"] for row in rows if "heuristics" in row), None)
 
+    @property
+    def algorithms(self):
+        """How many of cuBLASLt's algorithms the search timed; None without one."""
+        found = self.heuristics
+        return found and (found.get("launched") or found["returned"] + found.get("enumerated", 0))
+
+    def words_of(self, name):
+        """What a program or a contender is."""
+        if name not in CONTENDERS:
+            return self.first(name).get("idea", "")
+        if name == "cublaslt" and self.algorithms:
+            kind = "configurations" if "enumerated" in self.heuristics else "heuristics"
+            return f"the best of {self.algorithms:,} {kind}"
+        said = [row.get("names", {}) for one in self.measured for row in self.rows[one]]
+        return next((names[name] for names in said if name in names), CONTENDERS[name].idea)
+
     def first(self, name):
         """The first row of a program."""
         return self.rows[name][0]
@@ -240,12 +256,6 @@ class Run:
         """Who is the fastest of a rung's kernels, if a search has looked for it."""
         row = self.first(name)
         return TUNED if TUNED in row["timed"] and "tune" not in row else BEST
-
-    def lost(self, name):
-        """How much longer the fastest of the quick tuner's candidates takes than that of all kernels,
-        1.01 for 1 %, by the times of the search; None without both."""
-        tune = self.first(name).get("tune", {})
-        return tune["first"] / tune["fastest"] if "fastest" in tune else None
 
     def rate(self, name, who="step"):
         """In the measure's unit; None of who was not timed."""

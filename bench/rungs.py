@@ -54,12 +54,6 @@ def find(steps=STEPS):
 today = cache(find)
 
 
-def aside_of(name):
-    """Why the learner's path leaves out this rung, or the rung of this variant; '' if it doesn't."""
-    rung = today().get(rung_of(name))
-    return rung.aside if rung else ""
-
-
 def scales_blocks(name):
     """Whether a program of FP8 has block scales; rivals do."""
     rung = today().get(rung_of(name))

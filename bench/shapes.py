@@ -22,19 +22,17 @@ MODELS = (
     (128, 8192, 8192),
     (81920, 256, 256),
 )
-# Few rows of A: reading B once is all the work.
-FEW = tuple((m, *rest) for rest in ((8192, 8192), (4096, 14336)) for m in (1, 2, 4, 8, 16))
 MOVED = ((4096, 14336), (4096, 16384), (81920, 256))
 CUBES = tuple((size,) * 3 for size in SQUARES)
 MOVED_SQUARES = tuple((size,) * 2 for size in (*SQUARES, MOVED_SIZE))
 LISTS = {  # that have a name, by their number of dimensions
-    3: {"squares": CUBES, "models": MODELS, "all": CUBES + MODELS, "few": FEW},
+    3: {"squares": CUBES, "models": MODELS, "all": CUBES + MODELS},
     2: {"squares": MOVED_SQUARES, "models": MOVED, "all": MOVED_SQUARES + MOVED},
 }
 SHAPE = re.compile(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8}){0,2}")
 SPELLING = (
-    "write 8192, 4096x14336x4096 (of the t track 4096x16384), squares, models, all, few, a family and "
-    "its seed such as any:1, or several with commas between"
+    "write 8192, 4096x14336x4096 (of the t track 4096x16384), squares, models, all, a family and its "
+    "seed such as any:1, or several with commas between"
 )
 
 # --- families -------------------------------------------------------------------------------------

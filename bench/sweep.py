@@ -2,7 +2,7 @@
 """Times one rung over many shapes beside cuBLAS and the first and the best of cuBLASLt's
 heuristics, and records a row for each.
 
-    python3 -m bench.sweep --sizes aligned:1,few
+    python3 -m bench.sweep --sizes aligned:1,rows:1
     python3 -m bench.sweep --sizes any:2:15,4096 --steps s09 --kernel all --tune
 
 A family of shapes (aligned, any, rows, odd, small) is drawn from the seed after it: 60 of them,
@@ -15,8 +15,7 @@ each and the pick run beside the rung, its early launch and the others, round by
 At the end each family has these figures, geometric means: the rung's untimed choice against
 cuBLASLt's first heuristic; the quick tuner's pick (without --tune the fastest of the rung's kernels)
 against cuBLASLt's best, since both were found by timing; how much longer the choice and the pick take
-than the fastest of the rung's kernels (regret); early launches against usual ones; and what the
-tuner's candidates lose against all kernels, by the times of the search.
+than the fastest of the rung's kernels (regret).
 
 Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses
 the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
@@ -36,13 +35,11 @@ FIRST = results.FIRST, "step"  # neither was timed before
 TIMED = "cublaslt", results.TUNED  # both were
 REGRET = "step", results.BEST
 TUNED_REGRET = results.TUNED, results.BEST
-BY_EARLY = "step", results.EARLY
 SHOWN = {
     "untimed, of cuBLASLt's first": FIRST,
     "timed, of its best": TIMED,
     "untimed regret": REGRET,
     "timed regret": TUNED_REGRET,
-    "by early launch": BY_EARLY,
 }
 
 
@@ -56,11 +53,6 @@ def compared(runs, name, pair):
     """{shape: ratio} of such runs that have both of the pair."""
     ratios = {run.shape: ratio_of(run, name, pair) for run in runs if name in run.measured}
     return {shape: ratio.mid for shape, ratio in ratios.items() if ratio}
-
-
-def lost(runs, name):
-    """What the quick tuner's candidates lose against all kernels in each of such runs that tell."""
-    return [of for run in runs if name in run.measured and (of := run.lost(name))]
 
 
 class Shapes(run.Process):
@@ -115,7 +107,6 @@ class Sweep(ladder.Ladders):
             places = {*shapes.of_word(word, name[0])}
             family = [run for run in points if run.shape in places and run.measured]
             found = {of: compared(family, name, pair).values() for of, pair in SHOWN.items()}
-            found["candidates over all kernels"] = lost(family, name)
             texts = [f"{words} {summary(of)}" for words, of in found.items() if of]
             if family:
                 print("; ".join([f"{word:12} {len(family)} shapes", *texts]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and records what the warps of one CTA did, and when.
 
-    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--keep] [the rung's]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [the rung's]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR: v07-emulator.json,
 the trace, from which `make plots RESULTS=that` draws a picture (bench/traces/README.md describes
@@ -26,15 +26,12 @@ from bench import run
 from bench.results import ROOT, Run, slug, write_whole
 
 TRACES = ROOT / "bench" / "traces"
-NOT_DONE = ("layout", "landed")  # events that say what is where, or what a warp saw
-TOUCHES = ("copy", "read", "write")  # done many times in a row: only the last time is known
 TOKEN = 2  # in place of the parity that a wait names
 EMULATED_STEPS = "emulated steps"
 # What a warp does in a row of the picture, by its events.
 SPANS = {
     "waits": ("wait", "barrier", "cluster", "copy wait", "store wait"),
-    "loads": ("expect", "load", "copy", "copy commit"),
-    "multiplies": ("read",),
+    "loads": ("expect", "load", "copy commit"),
     "stores": ("write", "store", "store commit"),
 }
 SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
@@ -107,11 +104,11 @@ def laid_out(events, lines):
 
 
 def in_order(events):
-    """The events in the order of time. What was touched has only an end, and began when the one
-    before it ended."""
+    """The events in the order of time. A write has only an end, and began when the one before it
+    ended."""
     found = sorted(starmap(Event, events), key=lambda event: event.end)
     return [
-        one._replace(begin=before.end) if one.what in TOUCHES and one.begin == one.end else one
+        one._replace(begin=before.end) if one.what == "write" else one
         for before, one in zip(found[:1] + found, found)
     ]
 
@@ -132,13 +129,11 @@ class Trace:
         kept = [[event for event in events if event.end <= self.end] for events in told]
         self.complete = not full
         self.warps = [
-            Warp(warp["warp"], [event for event in events if event.what not in NOT_DONE])
+            Warp(warp["warp"], [event for event in events if event.what != "layout"])
             for warp, events in zip(warps, kept)
         ]
         operations = starmap(Operation, self.launch["operations"])
         self.operations = [one for one in operations if one.happened <= self.end]
-        # Loads that a GPU's warp saw incomplete at the begin and complete at the end.
-        self.landed = [event for event in chain(*kept) if event.what == "landed"]
         self.shared = laid_out(list(chain(*told)), self.lines)
         # The consumers' turn: each reads some fills of the ring alone.
         self.in_turns = any(one["name"] == "turn" for one in self.shared)
@@ -198,36 +193,28 @@ def name_of(row):
 # --- what happens by itself ---------------------------------------------------------------------
 
 
-def in_groups(warp, start, commit, wait):
-    """[[event, when the warp saw its group complete, or None]] of all that it started, in order. A
-    commit closes a group; a wait names how many of the latest groups may remain."""
-    found, closed, seen = [], [], 0  # closed: how many were started when each group was closed
-    for event in warp.events:
-        if event.what == start:
-            found.append([event, None])
-        if event.what == commit:
-            closed.append(len(found))
-        elif event.what == wait and len(closed) > event.value:
-            complete = closed[-1 - event.value]
-            for one in found[seen:complete]:
-                one[1] = event.end
-            seen = max(seen, complete)
-    return found
-
-
 def multiplications(trace, warp):
     """[[event, when it was complete, or None]] of the warp's groups of wgmmas. On a GPU when the
-    warp has seen it; on the emulator when the last of the group happened: the operations of a
-    warpgroup happen in their order, and the warp may be behind its other lanes."""
-    found = in_groups(warp, "multiply", "multiply", "multiply wait")
-    if not trace.exact:
-        return found
-    own = [o for o in trace.operations if o.kind == "multiply" and o.warp // 4 == warp.number // 4]
-    until = accumulate(event.value for event, _ in found)
-    return [
-        [event, own[count - 1].happened if 0 < count <= len(own) else None]
-        for (event, _), count in zip(found, until)
-    ]
+    warp has seen it, by a wait that names how many of the latest may remain; on the emulator when
+    the last of the group happened: the operations of a warpgroup happen in their order, and the warp
+    may be behind its other lanes."""
+    if trace.exact:
+        number, events = warp.number // 4, warp.of("multiply")
+        own = [o for o in trace.operations if o.kind == "multiply" and o.warp // 4 == number]
+        until = accumulate(event.value for event in events)
+        return [
+            [event, own[count - 1].happened if 0 < count <= len(own) else None]
+            for event, count in zip(events, until)
+        ]
+    found, seen = [], 0
+    for event in warp.events:
+        if event.what == "multiply":
+            found.append([event, None])
+        elif event.what == "multiply wait":
+            for one in found[seen : len(found) - event.value]:
+                one[1] = event.end
+            seen = max(seen, len(found) - event.value)
+    return found
 
 
 # --- fills by TMA -------------------------------------------------------------------------------
@@ -263,16 +250,10 @@ def waits_for(trace, ring):
 
 
 def land(trace, ring, waits):
-    """Says of the fills when they landed, as far as somebody saw it: by a wait; on the emulator by
-    the operations; on a GPU by a warp that looked."""
-    landings = [(fill, wait.end) for _, wait, fill, _ in waits]
-    announced = [(event.address, event.end) for event in trace.of("expect")]
-    for landing in trace.landed:
-        number = sum(at == landing.address and end <= landing.end for at, end in announced) - 1
-        fills = ring.get(landing.address, ())
-        landings += [(fill, landing.end) for fill in fills[number : number + 1] if number >= 0]
-    for fill, time in landings:
-        fill.landed = time if fill.landed is None else min(fill.landed, time)
+    """Says of the fills when they landed: on a GPU as far as a wait saw it, on the emulator by the
+    operations."""
+    for _, wait, fill, _ in waits:
+        fill.landed = wait.end if fill.landed is None else min(fill.landed, wait.end)
     for barrier, fills in ring.items() if trace.exact else ():
         # The loads of one fill have landed when it is first seen to be full; the next ones land
         # after that. A peer may start its part of a fill first.
@@ -289,13 +270,13 @@ def land(trace, ring, waits):
 
 def readings_after(warp, groups, wait, until):
     """How a warp with these groups of wgmmas reads what it has waited for, until it waits for the
-    next: by them, by loads that are written down, or by plain accesses before the next barrier."""
+    next: by them, or by plain accesses before the next barrier."""
 
     def within(times):
         return [one for one in times if wait.end <= one[0] < until]
 
-    found = within(groups or [(event.begin, event.end) for event in warp.of("read")])
-    if not found and not groups:
+    found = within(groups)
+    if not groups:
         behind = within((event.begin,) for event in warp.of("barrier"))
         found = [(wait.end, behind[0][0] if behind else None)]
     return [Reading(warp.number, *times) for times in found]
@@ -316,40 +297,12 @@ def tma_fills(trace):
     return list(ring.values())
 
 
-# --- fills by threads, stages and spans ---------------------------------------------------------
-
-
-def thread_fills(trace):
-    """All fills by threads' copies, a list for each stage. A fill is every warp's part together."""
-
-    def stage_of(event):
-        return trace.place(event.address)[1] or 0  # of a single one, 0
-
-    parts = []  # of each warp: (stage, begin, landed or None)
-    for warp in trace.warps:
-        in_flight = warp.of("copy commit")
-        copies = in_groups(warp, "copy", "copy commit", "copy wait")
-        parts.append([(stage_of(e), e.begin, done if in_flight else e.end) for e, done in copies])
-    stages = {}
-    for number in range(max(map(len, parts))):
-        numbers, begins, ends = zip(*(part[number] for part in parts if number < len(part)))
-        fill = Fill(numbers[0], min(begins))
-        if len(ends) == len(parts) and None not in ends:
-            fill.landed = max(ends)
-        stages.setdefault(fill.stage, []).append(fill)
-    for warp in trace.warps:
-        for event in warp.of("read"):
-            fills = stages.get(stage_of(event), ())
-            before = [f for f in fills if f.landed is not None and f.landed <= event.end]
-            if before:
-                before[-1].readings.append(Reading(warp.number, event.begin, event.end))
-    return [fills for _, fills in sorted(stages.items())]
+# --- stages and spans ---------------------------------------------------------------------------
 
 
 def stages(trace):
-    """The stages of the ring that operands go through; empty if there is none."""
-    found = tma_fills(trace) or thread_fills(trace)
-    return [Stage(f"stage {fills[0].stage}", fills) for fills in found]
+    """The stages of the ring that TMA fills; empty if there is none."""
+    return [Stage(f"stage {fills[0].stage}", fills) for fills in tma_fills(trace)]
 
 
 def states(stage, end):
@@ -448,7 +401,6 @@ def trace_main(arguments):
     add = parser.add_argument
     add("program", type=Path, help="build/trace/steps/v07, say")
     add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    add("--keep", action="store_true", help="also write the trace to bench/traces/")
     options, words = parser.parse_known_args(arguments)  # all others are the rung's own
     status, row = row_of(options.program, words)
     if status or row is None:
@@ -460,8 +412,6 @@ def trace_main(arguments):
     write(path, row, f"make plots RESULTS={path} draws it")
     to_open = "open it in https://ui.perfetto.dev or chrome://tracing"
     write(path.with_suffix(".perfetto.json"), viewer(Trace(row)), to_open)
-    if options.keep:
-        write(TRACES / path.name, row, "kept: make plots draws it")
     return 0
 
 

@@ -5,7 +5,7 @@ ifneq ($(HERE),$(realpath .))
   $(error run make in the Makefile's own directory: say make -C $(HERE) $(MAKECMDGOALS) $(MAKEOVERRIDES))
 endif
 
-PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM CUDA_L2
+PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM
 ON_A_RUNG := step trace diff exercise try hint solution standalone sass resources sanitize
 VERBS := help $(ON_A_RUNG) new diffstat list ladder energy doctor record compare emulate rungs emulated variants \
     library rivals plots notes book test check format compile_commands.json clean

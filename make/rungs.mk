@@ -66,8 +66,7 @@ $(PTX): $(BUILD)/ptx/%.ptx: $(BUILD)/steps/%.o ;
 # A traced rung is the rung's source after a header that replaces the functions that it calls. The four
 # warps of a warpgroup do the same work: one of them is traced.
 TRACE_FLAGS = -include trace/hooks.cuh \
-    -DTRACE_WARPS=$(if $(shell grep -lE 'device/wgmma(_e4m3)?\.cuh' $(SOURCE)),4,1) \
-    -DTRACE_NEVER_WAITS=$(if $(shell grep -lE '__syncthreads|cluster_sync' $(SOURCE)),0,1)
+    -DTRACE_WARPS=$(if $(shell grep -lE 'device/wgmma(_e4m3)?\.cuh' $(SOURCE)),4,1)
 # Where a rung has no register left, tracing may spill a word or two.
 $(TRACED_PROGRAMS:%=%.o): PTXAS := -Xptxas -v
 $(TRACED_PROGRAMS:%=%.o): REFUSED := C75[0-9][0-9]

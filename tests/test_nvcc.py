@@ -220,7 +220,7 @@ def clone(tmp_path):
 
 
 REFUSED = {
-    "": "FAST_CU=folder .* CUTE_GEMM=folder",
+    "": "FAST_CU=folder .* DEEPGEMM=folder",
     "FAST_CU=steps": "FAST_CU=steps is no clone",
     "FAST_CU={clone}/inside": "is no clone",  # git would name the commit around it
 }

@@ -57,12 +57,12 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 63393,
+    ".": 59006,
     "emulator": 13297,
     "emulator/tests": 2964,
-    "common/harness common/step.h": 6336,
-    "bench notes/tools": 6371,
-    "Makefile make": 853,
+    "common/harness common/step.h": 6289,
+    "bench notes/tools": 5633,
+    "Makefile make": 852,
     "plots": 1900,
     "book": 1531,
     "library examples": 894,

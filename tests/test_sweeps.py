@@ -25,7 +25,6 @@ def test_sizes():
     assert len(both) == len(shapes.SQUARES) + len(shapes.MODELS) + 1  # 8192 once
     assert both[-1] == {"m": 96, "n": 96, "k": 96}
     assert shapes.of_sizes("64x128", ("v", "t")) == {"v": [], "t": [{"m": 64, "n": 128}]}
-    assert len(shapes.of_sizes("few,16x8192x8192", ("v",))["v"]) == 10
 
 
 BAD = f"v,v0,v8192x,v1x2,v1x2x3x4,vbig,v-8,v8 9,v{2**31},t1x2x3,tany:1,vany,vany:,vany:x,vsome:1"
@@ -85,13 +84,13 @@ def test_sweep(tmp_path, told, processes, failed, refused):
     assert made.calls().count("runs") == processes
     assert {len(one.seconds("s09")) for one in points.values() if one.measured} == {3}
     of_first, of_best = "of cuBLASLt's first 2.000 (2.000 to 2.000)", "timed, of its best 1.562 ("
-    holds(said, of_first, of_best, "untimed regret 1.250 (", "by early launch 1.500 (")
+    holds(said, of_first, of_best, "untimed regret 1.250 (")
     assert "timed regret" not in said.replace("untimed regret", "")
 
 
 def test_tuned(tmp_path):
-    """With a longer search beside the quick tuner, what the pick and the tuner's candidates lose is said."""
-    tune = {"candidates": 8, "seconds": 0.01, "first": 1.02, "fastest": 1}
+    """With a longer search beside the quick tuner, what the pick loses is said."""
+    tune = {"candidates": 8, "seconds": 0.01}
     speeds = {"cublaslt": 0.8, "cublaslt_first": 0.5, "tuned": 1.25, "best": 1.5}
     made = house(tmp_path, speeds=speeds, row={"tune": tune})
     holds(
@@ -100,7 +99,6 @@ def test_tuned(tmp_path):
         "; untimed regret 1.500 (",
         "; timed regret 1.200 (",
     )
-    holds(made.run(), "candidates over all kernels 1.020 (1.020 to 1.020)")
 
 
 def test_lean():

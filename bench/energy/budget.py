@@ -159,11 +159,6 @@ def parts_of(run):
     return {name: part_of(run, name, rows) for name, rows in rows_of(run, "timed").items()}
 
 
-def counts_of(run):
-    """{part: {metric: what ncu counted of a launch}} of those that were counted."""
-    return {name: rows[0]["counters"] for name, rows in rows_of(run, "counters").items()}
-
-
 def part_of(run, name, rows):
     """A part from its rows."""
     timed = [row["timed"]["step"] for row in rows]

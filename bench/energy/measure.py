@@ -5,10 +5,8 @@
 
 A part is the rung's kernel with some of its work left out; `build/energy/parts --explain` lists
 them. In a pass each runs once, for seconds in a process of its own, and the driver's energy counter
-measures it; how far the passes differ is the error. Paced parts take as long as the whole did. If
-Nsight Compute (ncu) is installed, it then counts the bytes that a launch of some parts moves: the
-source shows what TMA requests, but not how much of it leaves the L2 or comes from DRAM. A row is
-what the program wrote, with the `part` and `what` it is.
+measures it; how far the passes differ is the error. Paced parts take as long as the whole did. A row
+is what the program wrote, with the `part` and `what` it is.
 
 Exit status: 0 all parts measured, 1 one failed, or another process uses the GPU, 2 bad usage, 77
 this machine cannot run them, 130 interrupted.
@@ -21,18 +19,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import counters, results, run, shapes
+from bench import results, run, shapes
 from bench.energy import budget
 from bench.ladder import print_aligned
 from bench.run import CannotRun, Entry, Failed, Task, UsageError
 
 NAME = "v16-parts"
-COUNTED = (budget.WHOLE, "loads-l2", "loads-l2-apart")  # the parts that ncu counts
-METRICS = (
-    "lts__t_sectors_srcunit_tex.sum",
-    "l1tex__m_xbar2l1tex_read_bytes.sum",
-    "dram__bytes_read.sum",
-)
 PROCESS_SECONDS, ROUND_SECONDS = 5, 1.3  # about: its start and its first warm-up, and each round
 
 
@@ -43,7 +35,6 @@ def options_of(arguments):
     run.add_options(add)
     add("--passes", type=run.positive, default=2, help="times over the parts (default 2)")
     add("--rounds", type=run.positive, default=2, help="rounds per process (default 2)")
-    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
     return parser.parse_args(arguments)
 
 
@@ -73,19 +64,13 @@ class Parts:
         self.file = run.File(options)
         self.pace, self.failed = None, False
 
-    def command_of(self, entry, protocol):
-        """The command line of a part. Paced ones take as long as the whole, which comes first."""
-        os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
-        rounds = self.options.rounds if protocol == entry.task.protocol else None
-        own = {"kernel": self.parts[entry.label][0], "protocol": protocol, "rounds": rounds}
-        own.update(device=self.options.device, json=self.json)
-        return run.command_of(entry, self.options, **own)
-
     def start(self, entry):
-        """Starts a part."""
+        """Starts a part. Paced ones take as long as the whole, which comes first."""
         self.json.unlink(missing_ok=True)
-        command = self.command_of(entry, entry.task.protocol)
-        return run.Process(command, self.options.timeout)
+        os.environ["ENERGY_PACE_SECONDS"] = str(self.pace or "")
+        own = {"kernel": self.parts[entry.label][0], "protocol": entry.task.protocol}
+        own.update(rounds=self.options.rounds, device=self.options.device, json=self.json)
+        return run.Process(run.command_of(entry, self.options, **own), self.options.timeout)
 
     def finish(self, entry, process):
         """Keeps the row of a part, and says in words what it took. 77 of the first ends all."""
@@ -111,23 +96,6 @@ class Parts:
         took = f"{part.joules:.4f} J in {1e3 * part.seconds:.4f} ms"
         return f"{took}: {part.watts:.1f} W at {part.ghz:.3f} GHz", False
 
-    def count(self, ncu, entry):
-        """Has ncu count one launch of a part, whose energy then means nothing: another row."""
-        chosen, command = ["-k", "regex:part_kernel|gemm"], self.command_of(entry, "none")
-        try:
-            command = [*counters.profiler(ncu, chosen, METRICS), *command]
-            launches = counters.launches_under(run.Process(command, self.options.timeout))
-            found = {name: counters.number(launches[-1][1].get(name, "")) for name in METRICS}
-            if None in found.values():
-                raise Failed(f"ncu does not say all of {', '.join(METRICS)}")
-            row = {"step": entry.name, "counters": found, "ncu": counters.version_of(ncu)}
-            row["context"] = self.file.rows[0][1]["context"]
-            row |= {"part": entry.label, "what": self.parts[entry.label][1]}
-            self.file.append(row, entry.task)
-        except Failed as error:
-            found = f"not counted: {error}"
-        self.runner.progress.note(f"ncu: {entry.label}: {found}")
-
     def report(self):
         """Prints the budget, if the parts give one; returns the exit status."""
         for measured in self.file.runs():
@@ -146,10 +114,6 @@ def energy_main(arguments):
     program = options.build / "energy" / "parts"
     shape = shapes.of_sizes(options.sizes, "v")["v"][0]
     task = Task("v", "sustained", shape, ((NAME, program),))
-    try:
-        ncu = counters.find_ncu(options.ncu)
-    except CannotRun:
-        ncu = None
     parts = list_parts(program, options)
     plan = [Entry(task, NAME, program, one, i) for i in range(options.passes) for one in parts]
     seconds = len(plan) * (PROCESS_SECONDS + options.rounds * ROUND_SECONDS)
@@ -157,9 +121,6 @@ def energy_main(arguments):
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         found = Parts(options, parts, folder)
         found.runner.run(plan, found.start, found.finish)
-        for entry in plan[: len(parts)]:
-            if ncu and entry.label in COUNTED and found.pace and not found.runner.interrupted:
-                found.count(ncu, entry)
     return found.report()
 
 

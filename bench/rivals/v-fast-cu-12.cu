@@ -1,9 +1,26 @@
-// fast.cu's kernel 12 (examples/matmul/matmul_12.cuh): clusters that share loads, tiles along a
-// Hilbert curve, stmatrix and TMA stores. The schedule is that of its own launcher.
-#include "fast_cu.cuh"
+// fast.cu's kernel 12 (github.com/pranjalssh/fast.cu, examples/matmul/matmul_12.cuh): clusters that
+// share loads, tiles along a Hilbert curve, stmatrix and TMA stores. It writes D by columns, so A
+// and B swap roles: D^T = B * A^T. Tiles, ring, grid and schedule are those of its own launcher.
+#include "rival.cuh"
+
+// What its files expect of the file that includes them.
+#include <cassert>
+#include <cuda/barrier>
+#include <string.h>
+#include <string>
+#include <vector>
+#define CEIL_DIV(m, n) (((m) + (n)-1) / (n))
+#define cudaCheck(call) launch_check(call, "calling CUDA in fast.cu, line", __LINE__)
 
 #include <examples/matmul/matmul_12.cuh>
 
+constexpr int BM = 128; // rows of its A: of our B
+constexpr int BN = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 3;
+constexpr int CONSUMERS = 2;
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int CTAS = 128;
 constexpr int CLUSTER = 2; // CTAs, one above the other
 constexpr int CLUSTERS = CTAS / CLUSTER;
 constexpr int CLUSTER_ROWS = CLUSTER * BM;

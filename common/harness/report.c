@@ -326,14 +326,12 @@ static void write_tuning(json *json, const tuning *tuning) {
     }
 }
 
-/* The quick tuner; and of the search the fastest of its candidates, and of all. */
+/* The quick tuner. */
 static void write_quick(json *json, const tuning *tuning) {
     json_open(json, "tune", '{');
     json_integer(json, "candidates", (uint64_t)tuning->quick);
     json_number(json, "seconds", tuning->quick_seconds, DIGITS);
     json_number(json, "ready_seconds", tuning->ready_seconds, DIGITS);
-    json_number(json, "first", tuning->first, SECONDS_DIGITS);
-    json_number(json, "fastest", tuning->fastest, SECONDS_DIGITS);
     json_close(json, '}');
 }
 

@@ -47,15 +47,13 @@ typedef struct ranked {
 
 /* The search among the step's own kernels, and what the quick tuner (tune.h) did. */
 typedef struct tuning {
-    int count;             /* candidates that the search timed */
-    ranked *times;         /* of each: its number from 1 on, and the median of its samples */
-    int quick;             /* candidates of the quick tuner */
-    int picked;            /* by it: a number from 1 on; 0: there was none */
-    double quick_seconds;  /* that it took, but for ... */
-    double ready_seconds;  /* ... preparing them in each copy of the operands */
-    const char *file;      /* that has its pick; NULL: none */
-    double first, fastest; /* of `times`: the least of the quick tuner's candidates, and of all; NAN
-                            * unless there were both */
+    int count;            /* candidates that the search timed */
+    ranked *times;        /* of each: its number from 1 on, and the median of its samples */
+    int quick;            /* candidates of the quick tuner */
+    int picked;           /* by it: a number from 1 on; 0: there was none */
+    double quick_seconds; /* that it took, but for ... */
+    double ready_seconds; /* ... preparing them in each copy of the operands */
+    const char *file;     /* that has its pick; NULL: none */
 } tuning;
 
 /* What was timed; the samples are the contenders'. */

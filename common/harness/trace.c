@@ -5,9 +5,9 @@
 
 /* In the order of enum trace_what. */
 static const char *const WHAT[TRACE_WHATS] = {
-    "layout",   "init",          "wait",  "arrive",       "expect",     "load",        "landed",
-    "multiply", "multiply wait", "store", "store commit", "store wait", "copy commit", "copy wait",
-    "barrier",  "cluster",       "copy",  "read",         "write"};
+    "layout",    "init",          "wait",    "arrive",       "expect",     "load",
+    "multiply",  "multiply wait", "store",   "store commit", "store wait", "copy commit",
+    "copy wait", "barrier",       "cluster", "write"};
 
 static const char *const OPERATION[] = {[EMULATOR_LOAD] = "load",
                                         [EMULATOR_MULTIPLY] = "multiply",
@@ -42,26 +42,18 @@ void trace_print(FILE *out, const trace *trace) {
              lost, trace->capacity);
 }
 
-/* The warp with the most events. */
-static size_t busiest(const trace *trace) {
-    size_t most = 0;
-    for (size_t warp = 1; warp < trace_warps(trace); ++warp) {
-        most = trace->warp[warp].events > trace->warp[most].events ? warp : most;
-    }
-    return most;
-}
-
 /* The earliest time. They are the low 32 bits of a clock that may have wrapped around: differences
  * are right. */
 static uint32_t earliest(const trace *trace) {
-    uint32_t first = events_of(trace, busiest(trace))->begin;
+    const trace_event *first = NULL;
     for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
         for (size_t i = 0; i < kept(trace, warp); ++i) {
-            const uint32_t begin = events_of(trace, warp)[i].begin;
-            first = (int32_t)(begin - first) < 0 ? begin : first;
+            const trace_event *event = events_of(trace, warp) + i;
+            const bool earlier = first == NULL || (int32_t)(event->begin - first->begin) < 0;
+            first = earlier ? event : first;
         }
     }
-    return first;
+    return first->begin;
 }
 
 /* Into the list that is open. */
@@ -106,17 +98,6 @@ static void write_operation(json *json, const emulator_operation *operation, uin
     json_close(json, ']');
 }
 
-/* How long the busiest warp took by both clocks, from which follows the mean clock; 0 and 0 if it
- * did not read them twice, or if there is only one clock. */
-static void write_clocks(json *json, const trace *trace) {
-    const trace_warp *most = &trace->warp[busiest(trace)];
-    json_open(json, "clocks", '{');
-    json_integer(json, "sm", most->sm);
-    json_integer(json, "cycles", (uint32_t)(most->last_time - most->first_time));
-    json_integer(json, "nanoseconds", most->last_ns - most->first_ns);
-    json_close(json, '}');
-}
-
 void trace_write(json *json, const trace *trace) {
     const uint32_t first = earliest(trace);
     json_text(json, "time_unit", trace->order != NULL ? "emulated steps" : "SM cycles");
@@ -127,7 +108,6 @@ void trace_write(json *json, const trace *trace) {
     json_integer(json, "cta", trace->number);
     json_integer(json, "ctas", trace->ctas);
     json_integer(json, "capacity", trace->capacity);
-    write_clocks(json, trace);
     json_open(json, "warps", '[');
     for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
         if (trace->warp[warp].events > 0) {

@@ -22,8 +22,6 @@ enum trace_what {
     TRACE_ARRIVE,        /* at an mbarrier; address, value: the CTA's rank, or TRACE_OWN */
     TRACE_EXPECT,        /* an arrival that announces bytes; address, value: the bytes */
     TRACE_LOAD,          /* TMA load started; address: its mbarrier, other: the tile, value: mask */
-    TRACE_LANDED,        /* a phase of loads; address: their mbarrier; begin: when it was seen
-                          * incomplete last, end: when it was seen complete */
     TRACE_MULTIPLY,      /* wgmmas started, fence to commit; address, other: A and B of the last;
                           * value: how many, or 0 if they are not counted */
     TRACE_MULTIPLY_WAIT, /* for groups of wgmmas; value: how many may remain */
@@ -35,19 +33,12 @@ enum trace_what {
     TRACE_COPY_WAIT,     /* for groups of cp.async; value: how many may remain */
     TRACE_BARRIER,       /* of the CTA; value: its id */
     TRACE_CLUSTER,       /* the cluster's barrier */
-    TRACE_COPY,  /* copies into shared memory; address: where the last one goes. From here on
-                  * what a warp does many times in a row: only the last time is known */
-    TRACE_READ,  /* operands to registers; address: the last one's, NOWHERE: global memory */
-    TRACE_WRITE, /* results on their way out, to staging or to global memory */
+    TRACE_WRITE, /* results on their way out, to staging or to global memory: done many times
+                  * in a row, of which the last time is known */
     TRACE_WHATS
 };
-enum { TRACE_FIRST_TOUCH = TRACE_COPY, TRACE_TOUCHES = TRACE_WHATS - TRACE_COPY };
-
 /* Values that mean none. A shared address is never NOWHERE. */
 enum { TRACE_NOWHERE = 0, TRACE_TOKEN = 2, TRACE_OWN = 0xffff };
-
-/* In trace_touch.mark, beside an address. */
-#define TRACE_TOUCHED 0x80000000u
 
 /* One event, 32 bytes: two stores. */
 typedef struct __attribute__((aligned(16))) trace_event {
@@ -61,36 +52,13 @@ typedef struct __attribute__((aligned(16))) trace_event {
     uint32_t extra;
 } trace_event;
 
-/* An access at `time`; the next event records it. 8 bytes: one store. */
-typedef struct trace_touch {
-    uint32_t time;
-    uint32_t mark; /* TRACE_TOUCHED and the address; 0 if there is nothing to write down */
-} trace_touch;
-
-/* Loads that no thread has seen landed yet. */
-typedef struct trace_flight {
-    uint64_t token;   /* of the phase of their mbarrier */
-    uint32_t barrier; /* its shared address */
-    uint32_t seen;    /* when it was last seen incomplete */
-} trace_flight;
-
-enum { TRACE_FLIGHTS = 8 };
-
 /* What is known of a warp besides its events. The first 32 bytes are read at every event. */
 typedef struct __attribute__((aligned(32))) trace_warp {
     uint32_t events;   /* that happened; only the first trace_control.capacity are kept */
     uint32_t operands; /* of the last wgmma: A's address / 16, and B's shifted by 16 */
-    trace_touch touch[TRACE_TOUCHES];
-    uint32_t fence;  /* time of the last wgmma_fence */
-    uint32_t wgmmas; /* since the last commit, if they are counted */
-    uint32_t sm;     /* the multiprocessor */
-    uint32_t flown;  /* flights that have ended; the oldest is at flown % TRACE_FLIGHTS */
-    uint32_t flights;
-    uint32_t first_time; /* the clock at the first event, and the wall clock then */
-    uint32_t last_time;  /* and at the last event that read them: one in many */
-    uint64_t first_ns;
-    uint64_t last_ns;
-    trace_flight flight[TRACE_FLIGHTS];
+    uint32_t wrote;    /* when it wrote results last, since the last event; 0: it did not */
+    uint32_t fence;    /* time of the last wgmma_fence */
+    uint32_t wgmmas;   /* since the last commit, if they are counted */
 } trace_warp;
 
 /* What a launch is to record. All 0: nothing. */

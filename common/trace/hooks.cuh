@@ -93,10 +93,10 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
         TRACE_EVENT(what, TRACE_FORWARD(function<PENDING>), TRACE_NOWHERE, PENDING,                \
                     ##__VA_ARGS__);                                                                \
     }
-#define TRACE_NOTE(function, parameters, arguments, note)                                          \
+#define TRACE_WROTE(function, parameters, arguments)                                               \
     DEVICE void traced_##function parameters {                                                     \
         function arguments;                                                                        \
-        trace::note;                                                                               \
+        trace::wrote();                                                                            \
     }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -155,28 +155,13 @@ TRACE_HOOK(mbarrier_arrive_cluster, (uint64_t * barrier, int cta_rank, TRACE_SIT
 #define mbarrier_arrive traced_mbarrier_arrive
 #define mbarrier_arrive_cluster traced_mbarrier_arrive_cluster
 
-// mbarrier_arrive_expect_tx: from now on the warp watches the loads.
-DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE_SITE) {
-    if (trace::on()) {
-        const uint32_t begin = trace::now();
-        trace::arrive_expect(trace::my_warp(), barrier, bytes, trace::Landed{}, where);
-        trace::write(TRACE_EXPECT, begin, where, shared_address(barrier), uint32_t(bytes));
-    } else {
-        TRACE_FORWARD(mbarrier_arrive_expect_tx, barrier, bytes);
-    }
-}
+TRACE_HOOK(mbarrier_arrive_expect_tx, (uint64_t * barrier, int bytes, TRACE_SITE), (barrier, bytes),
+           TRACE_EXPECT, shared_address(barrier), uint32_t(bytes))
 #define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
 
 // A wait, from its begin until its phase has completed.
-DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
-    if (trace::on()) {
-        const uint32_t begin = trace::now();
-        trace::wait(trace::my_warp(), barrier, parity, trace::Landed{}, where);
-        trace::write(TRACE_WAIT, begin, where, shared_address(barrier), uint32_t(parity));
-    } else {
-        TRACE_FORWARD(mbarrier_wait, barrier, parity);
-    }
-}
+TRACE_HOOK(mbarrier_wait, (uint64_t * barrier, int parity, TRACE_SITE), (barrier, parity),
+           TRACE_WAIT, shared_address(barrier), uint32_t(parity))
 #define mbarrier_wait traced_mbarrier_wait
 
 // The barrier with tokens: the same object, and hooks where it has functions.
@@ -193,23 +178,14 @@ struct TracedBarrier : Barrier {
     }
 
     DEVICE Token arrive_tx(int bytes, TRACE_SITE) {
-        if (!trace::on())
-            return TRACE_FORWARD(Barrier::arrive_tx, bytes);
-        const uint32_t begin = trace::now();
-        const Token token =
-            trace::arrive_expect(trace::my_warp(), &word, bytes, trace::Landed{}, where);
-        trace::write(TRACE_EXPECT, begin, where, shared_address(&word), uint32_t(bytes));
+        TRACE_EVENT(TRACE_EXPECT, const Token token = TRACE_FORWARD(Barrier::arrive_tx, bytes),
+                    shared_address(&word), uint32_t(bytes));
         return token;
     }
 
     DEVICE void wait(Token token, TRACE_SITE) {
-        if (trace::on()) {
-            const uint32_t begin = trace::now();
-            trace::wait_token(trace::my_warp(), &word, token, trace::Landed{}, where);
-            trace::write(TRACE_WAIT, begin, where, shared_address(&word), TRACE_TOKEN);
-        } else {
-            TRACE_FORWARD(Barrier::wait, token);
-        }
+        TRACE_EVENT(TRACE_WAIT, TRACE_FORWARD(Barrier::wait, token), shared_address(&word),
+                    TRACE_TOKEN);
     }
 };
 #define Barrier TracedBarrier
@@ -324,102 +300,36 @@ DEVICE void traced_wgmma_wait(Accumulators &acc, TRACE_SITE) {
 
 // ---------------------------------------------------------------------------- cp.async
 
-// cp.async: where to.
-DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_bytes = 16,
-                               TRACE_SITE) {
-    trace::touch(TRACE_COPY, shared_address(shared));
-    TRACE_FORWARD(cp_async_cg, shared, global, source_bytes);
-}
-#define cp_async_cg traced_cp_async_cg
-
-// The copies since the last one become a group.
+// A cp.async is not recorded; the copies since the last commit become a group.
 TRACE_HOOK(cp_async_commit, (TRACE_SITE), (), TRACE_COPY_COMMIT)
 #define cp_async_commit traced_cp_async_commit
 TRACE_PENDING(cp_async_wait, TRACE_COPY_WAIT)
 #define cp_async_wait traced_cp_async_wait
 
-// ---------------------------------------------------------------------------- operands
+// ---------------------------------------------------------------------------- results
 
-// An mma.sync takes a few cycles, and there are hundreds of them between two waits: recording an
-// event for each would take longer than they do. The reads of their operands before them are noted,
-// and the time of the last one. A read is noted before it is made: an address that lives longer
-// takes a register.
-#define TRACE_LDMATRIX(function, matrices)                                                         \
-    DEVICE void traced_##function(uint32_t(&registers)[matrices], const void *row, TRACE_SITE) {   \
-        trace::touch(TRACE_READ, shared_address(row));                                             \
-        TRACE_FORWARD(function, registers, row);                                                   \
-    }
-TRACE_LDMATRIX(ldmatrix_x1, 1)
-TRACE_LDMATRIX(ldmatrix_x2, 2)
-TRACE_LDMATRIX(ldmatrix_x4, 4)
-TRACE_LDMATRIX(ldmatrix_x4_trans, 4)
-#define ldmatrix_x1 traced_ldmatrix_x1
-#define ldmatrix_x2 traced_ldmatrix_x2
-#define ldmatrix_x4 traced_ldmatrix_x4
-#define ldmatrix_x4_trans traced_ldmatrix_x4_trans
-
-// WMMA's operands; its accumulators are results.
+// Of what threads read and write by themselves only results on their way out are noted: between two
+// events there are hundreds of other accesses, and recording one takes longer than it does.
 namespace nvcuda::wmma {
-template <typename Fragment, typename T, typename... More>
-DEVICE void traced_load_matrix_sync(Fragment &fragment, const T *matrix, unsigned stride,
-                                    More... more) {
-    load_matrix_sync(fragment, matrix, stride, more...);
-    if (sizeof...(More) == 0)
-        trace::touch(TRACE_READ, trace::place_of(matrix));
-}
 template <typename Fragment, typename T>
 DEVICE void traced_store_matrix_sync(T *matrix, const Fragment &fragment, unsigned stride,
                                      layout_t layout) {
     store_matrix_sync(matrix, fragment, stride, layout);
-    trace::touch(TRACE_WRITE);
+    trace::wrote();
 }
 } // namespace nvcuda::wmma
-#define load_matrix_sync traced_load_matrix_sync
 #define store_matrix_sync traced_store_matrix_sync
 
-// A read from the tile in shared memory is an operand; one from global memory is on its way there.
-template <typename T>
-DEVICE void traced_load8(float (&values)[8], const T *source) {
-    load8(values, source);
-    if (trace::is_shared(source))
-        trace::touch(TRACE_READ, shared_address(source));
-    else
-        trace::touch(TRACE_COPY);
-}
-#define load8 traced_load8
-
-// The same of four, of which rungs only read from the tile.
-TRACE_NOTE(load4, (float (&values)[4], const float *source), (values, source),
-           touch(TRACE_READ, trace::place_of(source)))
-#define load4 traced_load4
-
-// Operands straight from global memory.
-DEVICE uint32_t traced_load_pair_inside(const fp16 *matrix, int row, int rows, int column, int k) {
-    const uint32_t pair = load_pair_inside(matrix, row, rows, column, k);
-    trace::touch(TRACE_READ);
-    return pair;
-}
-#define load_pair_inside traced_load_pair_inside
-
-// ---------------------------------------------------------------------------- threads' copies
-
-// Into shared memory it is an operand on its way in; to global memory a result on its way out.
+// Into shared memory it is an operand on its way in.
 DEVICE void traced_copy8(fp16 *to, const void *from) {
     copy8(to, from);
-    if (trace::is_shared(to))
-        trace::touch(TRACE_COPY, shared_address(to));
-    else
-        trace::touch(TRACE_WRITE);
+    if (!trace::is_shared(to))
+        trace::wrote();
 }
 #define copy8 traced_copy8
 
-// Zeros in place of elements outside the matrix.
-TRACE_NOTE(zero8, (fp16 * to), (to), touch(TRACE_COPY, trace::place_of(to)))
-#define zero8 traced_zero8
-
-// Results on their way out, from here on.
 DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
-    trace::touch(TRACE_WRITE);
+    trace::wrote();
     store_pair(to, pair);
 }
 #define store_pair traced_store_pair
@@ -427,7 +337,7 @@ DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
 // Sums of parts, read for their way out.
 DEVICE void traced_load4_cluster(float (&values)[4], const float *source, int cta_rank,
                                  TRACE_SITE) {
-    trace::touch(TRACE_WRITE);
+    trace::wrote();
     TRACE_FORWARD(load4_cluster, values, source, cta_rank);
 }
 #define load4_cluster traced_load4_cluster
@@ -436,7 +346,7 @@ DEVICE void traced_load4_cluster(float (&values)[4], const float *source, int ct
 #define TRACE_STMATRIX(function)                                                                   \
     DEVICE void traced_##function(bf16 *row, const float *values, TRACE_SITE) {                    \
         TRACE_FORWARD(function, row, values);                                                      \
-        trace::touch_in_line(TRACE_WRITE);                                                         \
+        trace::wrote();                                                                            \
     }
 TRACE_STMATRIX(stmatrix_x4)
 TRACE_STMATRIX(stmatrix_x2)
@@ -444,14 +354,13 @@ TRACE_STMATRIX(stmatrix_x2)
 #define stmatrix_x2 traced_stmatrix_x2
 
 // Eight of them; four, two and one, to staging memory; a row of fragments, to global memory.
-TRACE_NOTE(store8, (bf16 * to, const float (&values)[8]), (to, values), touch(TRACE_WRITE))
-TRACE_NOTE(store4_shared, (float *to, const float (&values)[4]), (to, values), touch(TRACE_WRITE))
-TRACE_NOTE(store2_shared, (bf16 * to, float low, float high), (to, low, high),
-           touch_in_line(TRACE_WRITE))
+TRACE_WROTE(store8, (bf16 * to, const float (&values)[8]), (to, values))
+TRACE_WROTE(store4_shared, (float *to, const float (&values)[4]), (to, values))
+TRACE_WROTE(store2_shared, (bf16 * to, float low, float high), (to, low, high))
 template <typename T>
-TRACE_NOTE(store_shared, (T * to, T value), (to, value), touch(TRACE_WRITE))
-TRACE_NOTE(store_fragment_row, (bf16 * row, float left0, float left1, float right0, float right1),
-           (row, left0, left1, right0, right1), touch_in_line(TRACE_WRITE))
+TRACE_WROTE(store_shared, (T * to, T value), (to, value))
+TRACE_WROTE(store_fragment_row, (bf16 * row, float left0, float left1, float right0, float right1),
+            (row, left0, left1, right0, right1))
 #define store8 traced_store8
 #define store4_shared traced_store4_shared
 #define store2_shared traced_store2_shared

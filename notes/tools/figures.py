@@ -57,14 +57,9 @@ def against(run, who):
     return found and found.ratio
 
 
-def configurations(search):
-    """How many of cuBLASLt's algorithms a search timed."""
-    return search.get("launched") or search["returned"] + search.get("enumerated", 0)
-
-
 def algorithms(run, who):
     """Of how many cuBLASLt's best is the best."""
-    return configurations(run.heuristics) if who == "cublaslt" and run.heuristics else None
+    return run.algorithms if who == "cublaslt" else None
 
 
 def counted(run, who, metrics, each):

@@ -20,10 +20,8 @@ from bench.sweep import FIRST, REGRET, TIMED, TUNED_REGRET, compared
 from notes.tools.figures import (
     DASH,
     called,
-    configurations,
     figure_of,
     markdown,
-    texts,
     write_as,
     written,
 )
@@ -35,7 +33,6 @@ SHAPES = {
     results.PRODUCTS: ((4096,) * 3, CUBE, (81920, 256, 256)),
     results.MOVES: ((32768, 32768), (4096, 16384)),
 }
-CUBLASLT = CONTENDERS["cublaslt"].title
 NOTHING = "No run is recorded yet."
 
 # --- which runs -----------------------------------------------------------------------------
@@ -124,12 +121,6 @@ def title(shape):
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
-def optional(value, digits, unit="", scale=1):
-    """A number with its unit, or a dash if it wasn't recorded."""
-    text = DASH if value is None else f"{value * scale:.{digits}f} {unit}"
-    return text.replace("-", "−").strip()
-
-
 def nested(paths):
     """{first: {second: ...}} of tuples, in their order."""
     found = {}
@@ -171,27 +162,9 @@ def origins(runs, title=title):
     return " ".join(machines)
 
 
-def caption(runs, *words):
-    """What was measured, on what, when."""
-    first, *others = {shape for shape, _ in runs}
-    protocol = {run.protocol.capitalize() for run in runs.values()}.pop()
-    head = f"{protocol} protocol{'' if others else f' at {title(first)}'}, medians; {SPREAD}"
-    return " ".join([head, *words, origins(runs)])
-
-
 def few_to_many(numbers):
     """'8 to 11,448', or '8'."""
     return " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
-
-
-def best_of_cublaslt(runs):
-    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the runs found as many; where
-    one tried all, 'the best of 11,448 configurations'."""
-    searches = [run.heuristics for run in runs.values() if run.heuristics]
-    if not searches:
-        return CONTENDERS["cublaslt"].idea
-    kind = "configurations" if any("enumerated" in one for one in searches) else "heuristics"
-    return f"the best of {few_to_many([*map(configurations, searches)])} {kind}"
 
 
 def what_of(run):
@@ -234,56 +207,31 @@ def cell(run, name, figure, *form):
     return write_as("1" if value == 1 and name in CONTENDERS else value, kind, *form)
 
 
-def counts_columns(run, counts, columns):
-    """Columns of what ncu counted in such a run, {name: {metric: count}}: (head, figure, unit)."""
-    apart = results.Run(run.context, rows={n: [{"counters": c}] for n, c in counts.items()})
-    made = []
-    for head, name, unit in columns:
-        figure = figure_of(name)
-        values = [figure.read(apart, one) for one in counts]
-        made.append([head, *texts(values, figure.kind, unit, ".2")])
-    return made
-
-
 def label(runs, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        rows = [row for run in runs.values() for rows in run.rows.values() for row in rows]
-        said = next((row["names"][name] for row in rows if name in row.get("names", ())), None)
-        words = best_of_cublaslt(runs) if name == "cublaslt" else CONTENDERS[name].idea
-        return CONTENDERS[name].name, plain(said) if said else words
+        run = next(run for run in runs.values() if name in run.contenders)
+        return CONTENDERS[name].name, plain(run.words_of(name))
     run = next(run for run in runs.values() if name in run.names)
     why = run.failed.get(name)
-    return name, plain(f"failed: {why}" if why else run.first(name)["idea"])
+    return name, plain(f"failed: {why}" if why else run.words_of(name))
 
 
-def programs(heads, runs, names, columns, steps=None):
-    """Columns with a row for each program, a link to its file if it is in that folder, and for each
-    of whom they are compared with. Asked for are (head, a run of each GPU, figure, its form); all
-    GPUs are in one cell."""
+def programs(heads, runs, names, columns):
+    """Columns with a row for each program, and for each of whom they are compared with. Asked for
+    are (head, a run of each GPU, figure, its form); all GPUs are in one cell."""
     measure = next(iter(runs.values())).measure
     there = set().union(*(run.contenders for run in runs.values()))
     names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
-    files = {name: rung.path.name for name, rung in rungs.find(steps).items()} if steps else {}
     made = [heads, *(label(runs, name) for name in names)]
-    links = [f"[{name}](steps/{files[name]})" if name in files else name for name, _ in made]
     columns = [
         [head, *(" / ".join(cell(run, name, *how) for run in gpus) for name in names)]
         for head, gpus, *how in columns
     ]
-    return [links, [idea for _, idea in made], *columns]
+    return [*map(list, zip(*made)), *columns]
 
 
-def ratio_columns(runs, *own):
-    """(head, GPU, figure): the ratios to cuBLAS and to its best on each GPU, the first GPU's with
-    `own` and without its name."""
-    for place, (gpu, short) in enumerate(gpus_of(runs).items()):
-        for figure in ("ratio_to_cublas", "ratio_to_cublaslt", *(() if place else own)):
-            head = figure_of(figure).head
-            yield f"{short}: {head}" if place else head, gpu, figure
-
-
-def results_table(library, *, steps=rungs.STEPS):
+def results_table(library):
     """The v track at 8192 cubed on the home GPU: rates and ratios."""
     runs = {at: run for at, run in library.headline().items() if at == (CUBE, HOME)}
     (run,) = runs.values()
@@ -292,22 +240,29 @@ def results_table(library, *, steps=rungs.STEPS):
         ("of cuBLASLt's best", "ratio_to_cublaslt", ".3"),
     )
     columns = [(head, [run], *figure) for head, *figure in figures]
-    columns = programs(["step", "idea"], runs, run.names, columns, steps)
+    columns = programs(["step", "idea"], runs, run.names, columns)
     columns[2] = [text.removesuffix(" TFLOPS") for text in columns[2]]
-    mark_path(columns, run.names, rungs.find(steps))
+    mark_path(columns, run.names, rungs.find())
     words = f"Bursts at {title(CUBE)}, medians. Bold: the learner's path."
     return [*markdown(columns), "", f"{words} {origins(runs)}"]
 
 
 def mark_path(columns, names, known):
-    """Makes the names of the learner's path bold, and adds to the other ideas what they are."""
+    """Links the rungs to their files, makes the names of the learner's path bold, and adds to the
+    other ideas what they are."""
+
+    def link(name):
+        return f"[{name}](steps/{known[name].path.name})" if name in known else name
+
     for row, rung in enumerate(map(known.get, names), 1):
-        if rung and rung.aside:
+        if not rung:
+            continue
+        columns[0][row] = link(rung.name) if rung.aside else f"**{link(rung.name)}**"
+        if rung.aside:
             there = rung.leads_to
-            link = f"[{there}](steps/{known[there].path.name})" if there in known else there
-            columns[1][row] += f" ({rung.aside.replace(there, link) if there else rung.aside})"
-        elif rung:
-            columns[0][row] = f"**{columns[0][row]}**"
+            columns[1][row] += (
+                f" ({rung.aside.replace(there, link(there)) if there else rung.aside})"
+            )
 
 
 def lists(_library):
@@ -344,7 +299,7 @@ def here(library, rung):
     ]
 
 
-def at_shapes(library, *names, steps=None):
+def at_shapes(library, *names):
     """Some programs of a track at several shapes."""
     if not names or not all(map(NAME.fullmatch, names)):
         raise ValueError("write shapes t04 t04-four-per-thread")
@@ -358,23 +313,8 @@ def at_shapes(library, *names, steps=None):
         columns.append((f"of {measure.other_name}{where}", each, "ratio", "±"))
     unit = measure.unit + " read and written" * (measure is results.MOVES)
     said = f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
-    columns = programs(["program", "idea"], runs, names, columns, steps)
+    columns = programs(["program", "idea"], runs, names, columns)
     return [*markdown(columns), "", said]
-
-
-def track(library, letter, steps=rungs.STEPS):
-    """A track's results as Markdown: its rungs, and apart from them what computes another thing."""
-    names = [name for name in rungs.find(steps) if name[0] == letter]
-    parts = [[name for name in names if (name in results.APART) == apart] for apart in (0, 1)]
-    try:
-        if letter == "v":
-            return "\n".join(results_table(library, steps=steps))
-        if letter == "s":  # each rung is measured at the shapes that it is for
-            return "\n".join(sweep(library, CHOOSES))
-        made = [at_shapes(library, *part, steps=steps) for part in parts if part]
-    except ValueError:
-        return NOTHING
-    return "\n\n".join(map("\n".join, made))
 
 
 def registers(library, *names):
@@ -386,11 +326,6 @@ def registers(library, *names):
     columns = [[head, *(str(one[key]) for one in found)] for key, head in heads.items()]
     codes = [f"ptxas {record['cuda']} warns", *(", ".join(one["codes"]) or DASH for one in found)]
     return markdown([["program", *map(called, names)], *columns, codes], 1)
-
-
-# --- shapes in rows -------------------------------------------------------------------------
-
-CHOOSES = "s09"  # the rung of the s track that is shown
 
 
 # --- families of shapes ---------------------------------------------------------------------

@@ -87,8 +87,7 @@ def be_a_rung(words):
     turn = options.get("kernel", str(call))
     if int(options.get("m", 0)) % TOLD.get("multiple", 1):
         act(2, err=f"{NAME}: m={options['m']} is no multiple\n")
-    acts = (TOLD["acts"].get(key) for key in (f"{turn} {options.get('protocol')}", turn, "each"))
-    act(**next(filter(None, acts), {}))
+    act(**(TOLD["acts"].get(turn) or TOLD["acts"].get("each") or {}))
     if turn in TOLD.get("paced", ()) and not os.environ["ENERGY_PACE_SECONDS"]:
         act(1, err="say how long\n")
     row = TOLD["rows"][turn] if "rows" in TOLD else row_of(options, call)

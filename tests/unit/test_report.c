@@ -109,7 +109,7 @@ static void timed(void) {
 static void tuned(void) {
     add(CONTENDER_TUNED, "tuned", "tuned", "the quick tuner's pick", true)->kernel = 1;
     add(CONTENDER_BEST, "best", "best", "the fastest of its kernels", true)->kernel = 3;
-    times.tuning = (tuning){2, ranks, 8, 1, 0.0098, 0.05, "/home/u/tuned.txt", 6e-4, 5e-4};
+    times.tuning = (tuning){2, ranks, 8, 1, 0.0098, 0.05, "/home/u/tuned.txt"};
 }
 
 static void wrong(void) {
@@ -199,7 +199,7 @@ static void default_run(void) {
 /* Two of three warps, one without room for its second event; the clock's 32 bits wrap around. */
 static void traced(void) {
     static trace_event events[] = {{.what = TRACE_LOAD, .line = 7, .begin = UINT32_MAX, .end = 4},
-                                   {.what = TRACE_READ, .begin = 8, .end = 9}};
+                                   {.what = TRACE_WRITE, .begin = 8, .end = 9}};
     static trace kept = {.block = {96, 1, 1}, .ctas = 6, .capacity = 1, .event = events};
     kept.warp[0].events = 1;
     kept.warp[1].events = 2;

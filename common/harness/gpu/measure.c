@@ -232,17 +232,6 @@ static int first_choices(const workload *workload, int *kernels, int most) {
     return count;
 }
 
-/* The least time that the search found for these kernels. */
-static double least_seconds(const tuning *found, const int *kernels, int count) {
-    double seconds = INFINITY;
-    for (const ranked *one = found->times; one < found->times + found->count; ++one) {
-        for (int i = 0; i < count; ++i) {
-            seconds = one->number == kernels[i] + 1 ? fmin(seconds, one->seconds) : seconds;
-        }
-    }
-    return seconds;
-}
-
 /* Searches for the fastest of the step's kernels, which is timed beside its choice. */
 static void choose_kernel(const workload *workload, contender *contender,
                           const verification *verification, tuning *found) {
@@ -258,8 +247,6 @@ static void choose_kernel(const workload *workload, contender *contender,
     const int good[GOOD] = {kernels[0] + 1, found->picked};
     choose_winner(&search, verification, found->times,
                   sample_finalists(&search, found->times, found->count, good));
-    found->first = least_seconds(found, kernels, count < found->quick ? count : found->quick);
-    found->fastest = least_seconds(found, kernels, count);
     free(kernels);
 }
 
@@ -327,7 +314,7 @@ void machine_measure(workload *workload, verification *verification, report *rep
         return;
     }
     free(timing.tuning.times); /* of an earlier run */
-    timing = (struct timing){.tuning = {.first = NAN, .fastest = NAN}};
+    timing = (struct timing){.rounds = 0};
     if (heuristic != NULL) {
         choose_heuristic(workload, heuristic, verification, &timing.heuristics);
     }

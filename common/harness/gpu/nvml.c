@@ -34,8 +34,6 @@ static double watts(const char *name) {
     return find(name, &query) && query(gpu, &milliwatts) == 0 ? 1e-3 * milliwatts : NAN;
 }
 
-double nvml_power_watts(void) { return watts("nvmlDeviceGetPowerUsage"); }
-
 double nvml_energy_joules(void) {
     nvml_status (*query)(nvml_device, unsigned long long *);
     unsigned long long millijoules = 0;

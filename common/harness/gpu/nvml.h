@@ -9,8 +9,6 @@
  * compute on it. */
 void nvml_open(const char *pci_bus_id, device_info *info);
 
-/* The mean of about the last second. */
-double nvml_power_watts(void);
 /* Energy used since the driver was loaded. The driver updates it about every 100 ms, so take
  * differences between two of its changes, a second or more apart. */
 double nvml_energy_joules(void);

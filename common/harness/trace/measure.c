@@ -77,18 +77,12 @@ static void launch_and_verify(workload *workload, verification *verification) {
     verify_after_timing(workload, verification);
 }
 
-/* A warp's last accesses have no later event that would have recorded them. */
-static void add_last_touches(size_t number) {
+/* The results that a warp wrote last have no later event that would have recorded them. */
+static void add_last_write(size_t number) {
     trace_warp *warp = &traced.warp[number];
-    for (uint32_t i = 0; i < TRACE_TOUCHES; ++i) {
-        const trace_touch touch = warp->touch[i];
-        if (touch.mark != 0 && warp->events++ < traced.capacity) {
-            traced.event[number * traced.capacity + warp->events - 1] =
-                (trace_event){.begin = touch.time, /* unknown, as always */
-                              .end = touch.time,
-                              .what = TRACE_FIRST_TOUCH + i,
-                              .address = touch.mark & ~TRACE_TOUCHED};
-        }
+    if (warp->wrote != 0 && warp->events++ < traced.capacity) {
+        traced.event[number * traced.capacity + warp->events - 1] =
+            (trace_event){.begin = warp->wrote, .end = warp->wrote, .what = TRACE_WRITE};
     }
 }
 
@@ -99,7 +93,7 @@ static void download(const buffer *warps, const buffer *events) {
     buffer_download(warps, traced.warp, count * sizeof *traced.warp);
     buffer_download(events, traced.event, count * traced.capacity * sizeof *traced.event);
     for (size_t i = 0; i < count; ++i) {
-        add_last_touches(i);
+        add_last_write(i);
         recorded = recorded || traced.warp[i].events > 0;
     }
     if (!recorded) {

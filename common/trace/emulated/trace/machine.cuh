@@ -22,14 +22,10 @@ DEVICE uint32_t line_of(Site where) { return where.line(); }
 // The next step.
 DEVICE uint32_t now() { return emulator::next_step(); }
 
-// There is no other clock, and there are no multiprocessors.
-DEVICE uint64_t wall_clock() { return 0; }
-DEVICE uint32_t multiprocessor() { return 0; }
-
 // What is done many times in a row is one step.
-DEVICE void note(trace_touch *touch, uint32_t mark) {
-    if (touch != nullptr)
-        *touch = {touch->mark == 0 ? now() : emulator::last_step(), mark};
+DEVICE void note_write(uint32_t *place) {
+    if (place != nullptr)
+        *place = *place == 0 ? now() : emulator::last_step();
 }
 DEVICE void note_time(uint32_t *place) {
     if (place != nullptr)
@@ -46,19 +42,5 @@ DEVICE void note_wgmma(trace_warp *warp, uint32_t operands) {
 
 // Whether the pointer is one into the CTA's shared memory.
 DEVICE bool is_shared(const void *address) { return emulator::is_shared(address); }
-
-// No thread has to look whether loads have landed: the emulator tells the harness.
-template <typename Seen>
-DEVICE uint64_t arrive_expect(trace_warp &, uint64_t *barrier, int bytes, Seen, Site where) {
-    return emulator::mbarrier_arrive({barrier, where}, bytes, where);
-}
-template <typename Seen>
-DEVICE void wait(trace_warp &, uint64_t *barrier, int parity, Seen, Site where) {
-    mbarrier_wait(barrier, parity, where);
-}
-template <typename Seen>
-DEVICE void wait_token(trace_warp &, uint64_t *barrier, uint64_t token, Seen, Site where) {
-    emulator::mbarrier_wait_token({barrier, where}, token, where);
-}
 
 } // namespace trace
