@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tools import BUILD, emulated
+from tools import BUILD, call, emulated
 
 # 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
 REJECTED = [
@@ -25,9 +25,8 @@ REJECTED = [
 
 def rejection(program, words, where, status=2):
     """The line on stderr with which a program ends; it leaves no file."""
-    command = [program, "--json", "left.json", *words.split()]
-    how = {"env": {"CUDA_VISIBLE_DEVICES": "-1"}, "capture_output": True, "text": True}
-    ended = subprocess.run(command, cwd=where, check=False, timeout=20, **how)
+    how = {"env": {"CUDA_VISIBLE_DEVICES": "-1"}, "stderr": subprocess.PIPE, "timeout": 20}
+    ended = call(program, "--json", "left.json", *words.split(), cwd=where, **how)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (status, "", 1), words
     assert ended.stderr.startswith(f"{program.name}: ") and not [*where.iterdir()], words
     return ended.stderr

@@ -1,10 +1,8 @@
 """What a rung does on other cards, of whose capability the emulated device can be."""
 
-import subprocess
-
 import pytest
 
-from tools import BUILD
+from tools import BUILD, call
 
 # The card, the rung, the exit status, and what is said. a06 chooses four tiles of 256 x 256, or eight of
 # 256 x 128, which copy more bytes. Where D is staged in a stage, the 256 threads meet at one barrier more
@@ -25,11 +23,9 @@ ROWS = [line.split(maxsplit=3) for line in CARDS.strip().splitlines()]
 @pytest.mark.needs("emulated/{rung}")
 @pytest.mark.cached
 @pytest.mark.parametrize(("card", "rung", "status", "says"), ROWS)
-def test_card(monkeypatch, card, rung, status, says):
+def test_card(card, rung, status, says):
     """A rung runs with the card's shared memory, or says in one line what it needs."""
-    monkeypatch.setenv("EMULATOR_CAPABILITY", card)
-    command = [BUILD / "emulated" / rung, "--policy", "eager"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = ended.stdout + ended.stderr
-    assert (str(ended.returncode), "verified " in said) == (status, status == "0"), said
-    assert not [words for words in says.split("; ") if words not in said], said
+    on = {"EMULATOR_CAPABILITY": card}
+    ended = call(BUILD / "emulated" / rung, "--policy", "eager", env=on)
+    assert (str(ended.returncode), "verified " in ended.stdout) == (status, status == "0"), ended
+    assert not [words for words in says.split("; ") if words not in ended.stdout], ended

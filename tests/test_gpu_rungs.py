@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from itertools import cycle
 
 import pytest
 
-from tools import BUILD, FULL, ROOT, STANDALONE, TRACED, tool
+from tools import BUILD, FULL, ROOT, STANDALONE, TRACED, call, tool
 from tools.emulated import rungs
 
 from planted.plant import source_of
@@ -100,8 +99,7 @@ def options(rung, words):
 
 
 def run(*command):
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    ended = subprocess.run([*map(str, command)], check=False, **how)
+    ended = call(*command, cwd=ROOT)
     if ended.returncode == 77:
         pytest.skip(f"needs a GPU that can run it: {ended.stdout.strip()}")
     return ended

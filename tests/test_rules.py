@@ -3,12 +3,11 @@ sources must not hold, and budgets."""
 
 import re
 import shutil
-import subprocess
 from itertools import chain
 
 import pytest
 
-from tools import BUILD, ROOT, faults, git
+from tools import BUILD, ROOT, call, faults, git
 
 pytestmark = pytest.mark.check
 C_API = r"emulator/emulator\.h$"  # all that the harness knows of the emulator
@@ -103,8 +102,7 @@ def test_style(command):
     program = shutil.which(command[0], path=BUILD / "venv/bin") or shutil.which(command[0])
     if program is None or not IN_C:
         pytest.skip(f"needs {command[0]}, and a clone")
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    ended = subprocess.run([program, *command[1:]], check=False, **how)
+    ended = call(program, *command[1:], cwd=ROOT)
     if ended.returncode:  # the command itself names hundreds of files
         pytest.fail(ended.stdout, pytrace=False)
 
