@@ -44,12 +44,3 @@ def test_gives_what_was_recorded(recorded, machine, order, tmp_path):
     more = made.keys() - recorded
     if more and order == "eager":
         pytest.skip(f"needs a GPU, to record {', '.join(sorted(more))}")
-
-
-# What skips all its cases must not pass for one that ran them.
-@pytest.mark.needs("tests/device/test_{program}-emulated")
-@pytest.mark.parametrize("program", ["instructions", "e4m3"])
-@pytest.mark.parametrize("name, value, status", [("POLICY", "none", 2), ("CAPABILITY", "8.9", 77)])
-def test_what_cannot_run_has_a_status(program, name, value, status):
-    program = BUILD / f"tests/device/test_{program}-emulated"
-    assert call(program, env={f"EMULATOR_{name}": value}).returncode == status
