@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
-from tools import BUILD, call, emulated
+from tools import BUILD, call
+
+from bench import rungs
 
 # 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
 REJECTED = [
@@ -34,7 +36,7 @@ def rejection(program, words, where, status=2):
 
 @pytest.mark.needs("emulated/{rung}")
 @pytest.mark.cached
-@pytest.mark.parametrize("rung", emulated.rungs())
+@pytest.mark.parametrize("rung", rungs.find())
 def test_shapes(rung, tmp_path):
     for who, several in REJECTED:
         for words in several.split(" ; ") if re.match(who, rung) else ():

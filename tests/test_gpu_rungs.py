@@ -10,12 +10,12 @@ from itertools import cycle
 import pytest
 
 from tools import BUILD, FULL, ROOT, STANDALONE, TRACED, call, tool
-from tools.emulated import rungs
 
+from bench import rungs
 from planted.plant import source_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
-RUNGS = list(rungs())
+RUNGS = list(rungs.find())
 CLIPS = ".multiple_m = 1,"  # rows that no tile divides
 ANY_ROW = ".any_row = true,"  # rows that are not whole 16 bytes
 

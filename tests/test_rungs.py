@@ -15,10 +15,11 @@ import pytest
 
 from tools import BUILD, call, emulated
 
+from bench import rungs
 from planted.plant import SEVERAL_TILES, source_of
 
 SEEDS = int(os.environ.get("SEEDS", "10"))
-RUNGS = list(emulated.rungs())
+RUNGS = list(rungs.find())
 EXPLAINING = [rung for rung in RUNGS if ".explain = " in source_of(rung)]
 CHOOSING = [rung for rung in RUNGS if ".tile_of = " in source_of(rung)]
 ADDMM = [rung for rung in RUNGS if ".computes = ADDMM" in source_of(rung)]

@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
-from tools import BUILD, ROOT, call, emulated
+from tools import BUILD, ROOT, call
 
+from bench import rungs
 from emulator.translate import ptx
 
-of_rungs = pytest.mark.parametrize("rung", emulated.rungs())
+of_rungs = pytest.mark.parametrize("rung", rungs.find())
 on_emulator = pytest.mark.needs("standalone/{rung}.cu", "emulator/libemulator.a")
 
 

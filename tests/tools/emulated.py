@@ -6,10 +6,9 @@ import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from tools import ROOT, call
+from tools import call
 
 from planted.plant import KINDS
 
@@ -19,11 +18,6 @@ LIMIT = 120  # seconds for one run
 
 REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
 WRONG = re.compile(r"^.* differ.*|^.*not finite.*", re.MULTILINE)
-
-
-@cache
-def rungs() -> dict[str, Path]:
-    return {file.stem.split("_")[0]: file for file in sorted((ROOT / "steps").glob("*.cu"))}
 
 
 def trials(program: Path, *before: str) -> dict[str, list[str]]:
