@@ -27,8 +27,8 @@ REJECTED = [
 
 def rejection(program, words, where, status=2):
     """The line on stderr with which a program ends; it leaves no file."""
-    how = {"env": {"CUDA_VISIBLE_DEVICES": "-1"}, "stderr": subprocess.PIPE, "timeout": 20}
-    ended = call(program, "--json", "left.json", *words.split(), cwd=where, **how)
+    command = ["env", "-i", "CUDA_VISIBLE_DEVICES=-1", program, "--json", "left.json"]
+    ended = call(*command, *words.split(), cwd=where, stderr=subprocess.PIPE, timeout=20)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (status, "", 1), words
     assert ended.stderr.startswith(f"{program.name}: ") and not [*where.iterdir()], words
     return ended.stderr
