@@ -32,7 +32,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import BUILD, FULL, GPU, NVCC, ROOT, touched
+from tools import BUILD, FULL, GPU, NVCC, ROOT, call, touched
 
 STATE = BUILD / "tests"
 SECONDS = STATE / "seconds.json"  # how long each test took when it ran last
@@ -92,9 +92,8 @@ class Source(pytest.File):
 class Program(pytest.Item):
     def runtest(self):
         hidden = {} if self.get_closest_marker("gpu") else {"CUDA_VISIBLE_DEVICES": "-1"}
-        how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
-        how.update(cwd=ROOT, env={**os.environ, **hidden}, text=True, errors="replace")
-        ended = subprocess.run([BUILD / target for target in targets_of(self)], check=False, **how)
+        programs = [BUILD / target for target in targets_of(self)]
+        ended = call(*programs, env=hidden, cwd=ROOT, stdin=subprocess.DEVNULL)
         found = re.findall(r"^(ok|not ok|skip) - (.*)$", ended.stdout, re.MULTILINE)
         counts = [sum(kind == one for kind, _ in found) for one in ("ok", "not ok", "skip")]
         said = re.sub(r"^(ok|skip) - .*\n", "", ended.stdout, flags=re.MULTILINE)

@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
-from tools import BUILD, emulated
+from tools import BUILD, call
+
+from bench import rungs
 
 # 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
 REJECTED = [
@@ -25,9 +27,8 @@ REJECTED = [
 
 def rejection(program, words, where, status=2):
     """The line on stderr with which a program ends; it leaves no file."""
-    command = [program, "--json", "left.json", *words.split()]
-    how = {"env": {"CUDA_VISIBLE_DEVICES": "-1"}, "capture_output": True, "text": True}
-    ended = subprocess.run(command, cwd=where, check=False, timeout=20, **how)
+    command = ["env", "-i", "CUDA_VISIBLE_DEVICES=-1", program, "--json", "left.json"]
+    ended = call(*command, *words.split(), cwd=where, stderr=subprocess.PIPE, timeout=20)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (status, "", 1), words
     assert ended.stderr.startswith(f"{program.name}: ") and not [*where.iterdir()], words
     return ended.stderr
@@ -35,7 +36,7 @@ def rejection(program, words, where, status=2):
 
 @pytest.mark.needs("emulated/{rung}")
 @pytest.mark.cached
-@pytest.mark.parametrize("rung", emulated.rungs())
+@pytest.mark.parametrize("rung", rungs.find())
 def test_shapes(rung, tmp_path):
     for who, several in REJECTED:
         for words in several.split(" ; ") if re.match(who, rung) else ():

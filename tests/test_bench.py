@@ -185,17 +185,15 @@ def test_interrupted(tmp_path, number, rung, call, passes):
     assert [one.passes for one in house.runs()] == passes
 
 
-USAGE = "--size 0|--m 256|--steps v02|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER"
-USAGE += (
-    "|--steps x01|--build /nowhere|--protocol none|--inputs zeros|--seed -1|--passes 0|--device -1"
-)
-USAGE += (
-    f"|--seed {2**64}|--sizes 8x9|--track a|--track b|--heuristics 65|--heuristics any|--unknown"
-)
+USAGE = f"""--size 0|--m 256|--steps v02|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER
+--steps x01|--build /nowhere|--protocol none|--inputs zeros|--seed -1|--passes 0|--device -1
+--seed {2**64}|--sizes 8x9|--track a|--track b|--heuristics 65|--heuristics any|--unknown"""
 EMULATED = "--protocol foo|--sizes all|--sizes 64,squares|--track t|--passes 2"
 
 
-@pytest.mark.parametrize("words", [*USAGE.split("|"), *(f"E {one}" for one in EMULATED.split("|"))])
+@pytest.mark.parametrize(
+    "words", [*re.split("[|\n]", USAGE), *(f"E {one}" for one in EMULATED.split("|"))]
+)
 def test_bad_usage(tmp_path, words):
     """All that can be known beforehand is refused, and nothing is run; E: on the emulator."""
     house = House(tmp_path, usual=["--emulate"] if words[0] == "E" else TIMED, v01={})

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tools import FULL, ROOT
+from tools import FULL, ROOT, call
 
 from bench import rungs
 from book.pages import changes
@@ -274,7 +274,7 @@ def test_browser(book, tmp_path, dark):
     (tmp_path / "driver.html").write_text(driver, encoding="utf-8")
     command = [browser, *FLAGS, *DARK * dark, f"--user-data-dir={tmp_path}/profile"]
     command.append((tmp_path / "driver.html").as_uri())
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    ended = call(*command, stderr=subprocess.PIPE)
     said = re.search(r"<body>(\[.*\])</body>", ended.stdout, re.DOTALL)
     assert said, f"it did not look at all pages: {ended.stdout[-300:]}{ended.stderr[-300:]}"
     assert [one for one in json.loads(html.unescape(said[1])) if one[2]] == []

@@ -3,14 +3,12 @@ own."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 
-from tools import NVCC, ROOT
+from tools import NVCC, ROOT, call
 
 pytestmark = pytest.mark.check
 PASSED, FAILED, SKIPPED = (
@@ -61,10 +59,9 @@ def add(tmp_path):
 
 def said(tree, **environment: str) -> list[str]:
     """What is said of the tree's tests; the last line is the closing one."""
-    environment = {**os.environ, "STRICT": "", "FULL": "", "TEST_LIMIT": "2", **environment}
-    command = [sys.executable, "-m", "pytest", "tests"]
-    how = {"cwd": tree, "env": environment, "capture_output": True, "text": True}
-    return subprocess.run(command, check=False, **how).stdout.strip().splitlines()
+    environment = {"STRICT": "", "FULL": "", "TEST_LIMIT": "2", **environment}
+    ended = call(sys.executable, "-m", "pytest", "tests", cwd=tree, env=environment)
+    return ended.stdout.strip().splitlines()
 
 
 @pytest.mark.parametrize("script", PROGRAMS)

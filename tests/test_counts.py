@@ -7,11 +7,11 @@ import pytest
 from tools import BUILD, emulated
 from tools.fake_rungs import CACHED, bench
 
-from bench import ladder, record, results
+from bench import ladder, record, results, rungs
 from notes.tools import tables
 
 pytestmark = CACHED
-RUNGS = list(emulated.rungs())
+RUNGS = list(rungs.find())
 # The ways of a rung's worst read and write: in a03 the eight rows of an ldmatrix begin in one bank; a
 # transpose has a column of 32 rows, unswizzled and swizzled. The others have no conflict.
 WAYS = {"a03": (8, 8), "t02": (1, 32), "t03": (1, 4), "t04": (1, 4)}

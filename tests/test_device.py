@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 
 import pytest
 
-from tools import BUILD, ROOT
+from tools import BUILD, ROOT, call
 
 ON_EMULATOR = [pytest.mark.needs("tests/device/test_instructions-emulated"), pytest.mark.cached]
-ON_GPU = [
-    pytest.mark.needs("tests/device/test_instructions-gpu"),
-    pytest.mark.nvcc,
-    pytest.mark.gpu,
-]
+ON_GPU = [pytest.mark.needs("tests/device/test_instructions-gpu")]
+ON_GPU += [pytest.mark.nvcc, pytest.mark.gpu]
 RUNS = [
     *(pytest.param("emulated", order, marks=ON_EMULATOR) for order in ("eager", "lazy")),
     *(pytest.param("emulated", f"random {seed}", marks=ON_EMULATOR) for seed in range(1, 8)),
     pytest.param("gpu", "its own", marks=ON_GPU),
 ]
-
-
-def run(program: str, *arguments, **environment) -> subprocess.CompletedProcess:
-    command = [BUILD / "tests/device" / program, *arguments]
-    environment = {**os.environ, **environment}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def digests(file) -> dict[str, tuple]:
@@ -45,7 +34,8 @@ def test_gives_what_was_recorded(recorded, machine, order, tmp_path):
     """Cases that the record lacks are a skip, once."""
     policy, _, seed = order.partition(" ")
     how = {"EMULATOR_POLICY": policy, "EMULATOR_SEED": seed or "1"}
-    ended = run(f"test_instructions-{machine}", "--record", tmp_path / "made.json", **how)
+    program = BUILD / f"tests/device/test_instructions-{machine}"
+    ended = call(program, "--record", tmp_path / "made.json", env=how)
     if ended.returncode == 77:
         pytest.skip("needs a GPU of compute capability 9.0")
     assert ended.returncode == 0, ended.stdout
@@ -54,11 +44,3 @@ def test_gives_what_was_recorded(recorded, machine, order, tmp_path):
     more = made.keys() - recorded
     if more and order == "eager":
         pytest.skip(f"needs a GPU, to record {', '.join(sorted(more))}")
-
-
-# What skips all its cases must not pass for one that ran them.
-@pytest.mark.needs("tests/device/test_{program}-emulated")
-@pytest.mark.parametrize("program", ["instructions", "e4m3"])
-@pytest.mark.parametrize("name, value, status", [("POLICY", "none", 2), ("CAPABILITY", "8.9", 77)])
-def test_what_cannot_run_has_a_status(program, name, value, status):
-    assert run(f"test_{program}-emulated", **{f"EMULATOR_{name}": value}).returncode == status

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 
 import pytest
 
-from tools import FULL, ROOT
+from tools import FULL, ROOT, call
 
 RUN = "emulator/translate/run --quiet --policies eager emulator/tests/cases/cuda_barrier.cu --"
 # Commands one after the other, their exit status, and what they print.
@@ -30,8 +29,5 @@ def test_it_needs_nothing_else(tmp_path):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     for command, status, said in COMMANDS:
-        ended = subprocess.run(
-            command.split(), cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        output = ended.stdout + ended.stderr
-        assert (ended.returncode, said in output) == (status, True), f"{command}: {output}"
+        ended = call(*command.split(), cwd=tmp_path)
+        assert (ended.returncode, said in ended.stdout) == (status, True), ended

@@ -2,11 +2,10 @@
 program, and the parts themselves on the emulator."""
 
 import json
-import subprocess
 
 import pytest
 
-from tools import BUILD
+from tools import BUILD, call
 from tools.fake_rungs import CACHED, House, fake, holds
 from tools.made_runs import AWAKE, IDLE, PACED, SECONDS, SLOPE, WHOLE, part, parts, run_of_parts
 
@@ -124,13 +123,12 @@ def test_parts(tmp_path, monkeypatch):
     the budget takes it to."""
     program, path = BUILD / "tests/energy/parts", tmp_path / "row.json"
     monkeypatch.setenv("ENERGY_PACE_SECONDS", "1e-6")
-    listed = subprocess.run([program, "--explain"], stdout=subprocess.PIPE, text=True, check=True)
-    numbers = {line.split("\t")[1]: line.split("\t")[0] for line in listed.stdout.splitlines()}
+    listed = call(program, "--explain", ends_well=True).stdout.splitlines()
+    numbers = {line.split("\t")[1]: line.split("\t")[0] for line in listed}
     assert {*numbers} == {*budget.fitted_of("v16"), *budget.OTHERS, budget.AWAKE, budget.IDLE}
     for name, number in numbers.items():
         # six tiles, two over D's edge
-        command = [program, "--size", "512", "--kernel", number, "--json", path]
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        call(program, "--size", 512, "--kernel", number, "--json", path, ends_well=True)
         counts = json.loads(path.read_text())["emulator"]["counts"]
         does = budget.amounts("v16", name, dict.fromkeys("mnk", 512), sms=4)
         many = {"multiply-n104": 2, "multiply-n40": 5}.get(name, 1)  # wgmmas of a block

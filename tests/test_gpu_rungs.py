@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from itertools import cycle
 
 import pytest
 
-from tools import BUILD, FULL, ROOT, STANDALONE, TRACED, tool
-from tools.emulated import rungs
+from tools import BUILD, FULL, ROOT, STANDALONE, TRACED, call, tool
 
+from bench import rungs
 from planted.plant import source_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
-RUNGS = list(rungs())
+RUNGS = list(rungs.find())
 CLIPS = ".multiple_m = 1,"  # rows that no tile divides
 ANY_ROW = ".any_row = true,"  # rows that are not whole 16 bytes
 
@@ -100,8 +99,7 @@ def options(rung, words):
 
 
 def run(*command):
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    ended = subprocess.run([*map(str, command)], check=False, **how)
+    ended = call(*command, cwd=ROOT)
     if ended.returncode == 77:
         pytest.skip(f"needs a GPU that can run it: {ended.stdout.strip()}")
     return ended

@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from tools import ROOT
+from tools import ROOT, call
 
 pytestmark = pytest.mark.check
 RUNGS = "|".join(sorted(path.name.partition("_")[0] for path in ROOT.glob("steps/*.cu")))
@@ -133,9 +133,8 @@ def machine(tmp_path_factory):
 def run(command, machine):
     """Runs a command of the table, which leaves no traceback in any case."""
     variables = {"MAKEFLAGS": "--no-print-directory", "tmp": str(machine), "root": str(ROOT)}
-    how = {"cwd": ROOT, "env": {**os.environ, **variables}, "stdin": subprocess.DEVNULL}
-    words = ["bash", "-o", "pipefail", "-c", f"{COMMANDS}{command}"]
-    ended = subprocess.run(words, capture_output=True, text=True, check=False, **how)
+    how = {"cwd": ROOT, "stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    ended = call("bash", "-o", "pipefail", "-c", f"{COMMANDS}{command}", env=variables, **how)
     assert "Traceback" not in ended.stdout + ended.stderr
     return ended
 

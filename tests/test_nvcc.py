@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tools import BUILD, ROOT, STANDALONE, TRACED, touched
+from tools import BUILD, ROOT, STANDALONE, TRACED, call, touched
 
 from bench import rungs
 from planted.plant import source_of
@@ -107,9 +107,7 @@ def test_ptx(rung):
 
 def make(*words):
     """All that make says, and its exit status."""
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    command = ["make", "--no-print-directory", *map(str, words)]
-    ended = subprocess.run(command, check=False, **how)
+    ended = call("make", "--no-print-directory", *words, cwd=ROOT)
     return ended.stdout, ended.returncode
 
 
@@ -171,7 +169,7 @@ def test_variant_applies(variant, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(ROOT.parent))
     patch = PATCHES[variant]
     command = ["git", "apply", "--check", "--numstat", "--whitespace=nowarn", patch]
-    applied = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    applied = call(*command, cwd=ROOT, ends_well=True)
     mine = rf"\d+\t\d+\t(steps/{variant[:3]}_|common/device/)"
     assert [line for line in applied.stdout.splitlines() if not re.match(mine, line)] == []
     wanted = rf'(?s)# [A-Za-z].*\n# Expected: .*\n\+ +\.name = "{variant}",\n'
@@ -239,8 +237,8 @@ def test_adapter_names_its_clones_commit(clone):
     program = clone / "steps" / "v-fast-cu-12"
     said, status = make(f"RIVALS_IN={clone}", f"FAST_CU={clone}", program)
     assert status == 0, said
-    head = subprocess.check_output(["git", "-C", clone, "rev-parse", "--short", "HEAD"], text=True)
-    assert f"commit {head.strip()}" in subprocess.check_output([program, "--help"], text=True)
+    head = call("git", "-C", clone, "rev-parse", "--short", "HEAD").stdout.strip()
+    assert head and f"commit {head}" in call(program, "--help").stdout
 
 
 # ---------------------------------------------------------------- parts for energy

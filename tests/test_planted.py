@@ -8,12 +8,11 @@ where readers have to find it.
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import replace
 
 import pytest
 
-from tools import BUILD, FULL, ROOT
+from tools import BUILD, FULL, ROOT, call
 from tools.emulated import FIXED_POLICIES, NOTHING, run, trials
 
 from bench import rungs
@@ -73,8 +72,8 @@ FOUND_AT = {(row[1], row[0]): row[3].split() for row in plant.read_found()}
 def test_proof(program, pair):
     """What the page says of the order eager, where the mistake is found."""
     key = pair.rung, pair.bug.name
-    command = [BUILD / "emulated/planted" / program, pair.name, *FOUND_AT[key], "--policy=eager"]
-    said = subprocess.run(command, stdout=-1, stderr=-2, text=True, check=False).stdout
+    path = BUILD / "emulated/planted" / program
+    said = call(path, pair.name, *FOUND_AT[key], "--policy=eager").stdout
     assert SAID[key] == max(re.findall(r"(?m)^\w+: (\w+): |^orders .*(condition \d)", said)[0])
 
 

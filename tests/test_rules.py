@@ -3,12 +3,14 @@ sources must not hold, and budgets."""
 
 import re
 import shutil
-import subprocess
 from itertools import chain
 
 import pytest
 
-from tools import BUILD, ROOT, faults, git
+from tools import BUILD, ROOT, call, faults, git
+
+from bench import rungs
+from book.pages import changes
 
 pytestmark = pytest.mark.check
 C_API = r"emulator/emulator\.h$"  # all that the harness knows of the emulator
@@ -66,11 +68,11 @@ LINES = {
     "plots": 1900,
     "book": 1531,
     "library examples": 894,
-    "conftest.py tests": 10156,
-    "tests/unit": 1958,
+    "conftest.py tests": 9515,
+    "tests/unit": 1928,
     "tests/gpu tests/unit-gpu": 387,
-    "tests/device": 1730,
-    "tests/tools": 742,
+    "tests/device": 1723,
+    "tests/tools": 729,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
@@ -83,6 +85,22 @@ STYLE = [
     ["codespell", "-L", "arithmetics,fro,statics,whats,whos", *IN_C, *OTHERS],
     ["shellcheck", "-x", ".ci/run", *git("ls-files", "*.sh")],
 ]
+
+
+RUNGS = changes.of_rungs()
+# What a rung changes is the lesson: it must stay short, and so must a rung (`make diffstat` prints the
+# figures). At most so many lines: added plus removed below the opening comment, from the rung below;
+# and in all.
+USUAL, ANY = (100, 350, ""), 10**6
+LARGER = {
+    "v02": (ANY, 350, "another machine: tensor cores fed by TMA instead of CUDA cores"),
+    "v04": (ANY, 350, "another shape of program: producer and consumer instead of one loop"),
+    "s01": (219, 350, "ring and roles move to common/device, and the kernel becomes a template"),
+    "s09": (100, 360, "a second kernel, which adds the parts"),
+    "f04": (104, 350, "the tile, its blocks and its scales change together"),
+    "f05": (101, 350, "scales, their barrier and their maps"),
+    "a02": (ANY, 350, "another interface: mma.sync from registers instead of WMMA"),
+}
 
 
 def files(patterns):
@@ -103,8 +121,7 @@ def test_style(command):
     program = shutil.which(command[0], path=BUILD / "venv/bin") or shutil.which(command[0])
     if program is None or not IN_C:
         pytest.skip(f"needs {command[0]}, and a clone")
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    ended = subprocess.run([program, *command[1:]], check=False, **how)
+    ended = call(program, *command[1:], cwd=ROOT)
     if ended.returncode:  # the command itself names hundreds of files
         pytest.fail(ended.stdout, pytrace=False)
 
@@ -163,3 +180,17 @@ def test_budget(folder):
 @pytest.mark.parametrize("fault", faults.read_faults(), ids=lambda fault: fault.name)
 def test_fault_fits(fault):
     assert not faults.misfit(fault)
+
+
+@pytest.mark.parametrize("rung, lines, changed", RUNGS, ids=[row[0].name for row in RUNGS])
+def test_lesson(rung, lines, changed):
+    """A rung that says in its record which one it grows from says so in its first line: "v09, from
+    v07: an idea.". Its second line is empty, unless the learner's path leaves it out."""
+    most_changed, most_lines, _ = LARGER.get(rung.name, USUAL)
+    assert sum(changed or ()) <= most_changed and lines <= most_lines
+    text = rung.path.read_text(encoding="utf-8")
+    said = rungs.field(text, "below")
+    grows = f", from {said}" if said else ""
+    first, second = text.split("\n")[:2]
+    assert first == f"// {rung.name}{grows}: {rung.idea}."
+    assert second.removeprefix("//").lower() == (f" {rung.aside}." if rung.aside else "")

@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 
 import pytest
 
-from tools import BUILD, emulated
+from tools import BUILD, call, emulated
 
+from bench import rungs
 from planted.plant import SEVERAL_TILES, source_of
 
 SEEDS = int(os.environ.get("SEEDS", "10"))
-RUNGS = list(emulated.rungs())
+RUNGS = list(rungs.find())
 EXPLAINING = [rung for rung in RUNGS if ".explain = " in source_of(rung)]
 CHOOSING = [rung for rung in RUNGS if ".tile_of = " in source_of(rung)]
 ADDMM = [rung for rung in RUNGS if ".computes = ADDMM" in source_of(rung)]
@@ -91,8 +91,7 @@ def test_explain(rung, shape, tmp_path):
     sizes = [word for pair in zip(("--m", "--n", "--k"), shape.split()) for word in pair]
 
     def run(*words):
-        command = [BUILD / "emulated" / rung, *sizes, *words]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return call(BUILD / "emulated" / rung, *sizes, *words, ends_well=True).stdout
 
     plans = re.findall(r"^ +(\d+)  \d+ x .* (\d+\.\d) \|", run("--explain"), re.MULTILINE)
     costs = [float(cost) for _, cost in plans]

@@ -4,16 +4,16 @@ any program does, by its own PTX: a right one is verified, a wrong one is not.""
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 import pytest
 
-from tools import BUILD, ROOT, emulated
+from tools import BUILD, ROOT, call
 
+from bench import rungs
 from emulator.translate import ptx
 
-of_rungs = pytest.mark.parametrize("rung", emulated.rungs())
+of_rungs = pytest.mark.parametrize("rung", rungs.find())
 on_emulator = pytest.mark.needs("standalone/{rung}.cu", "emulator/libemulator.a")
 
 
@@ -23,9 +23,7 @@ def text_of(rung: str) -> str:
 
     def expanded(found: re.Match) -> str:
         command = ["g++", "-E", "-P", "-x", "c++", "-"]
-        return subprocess.run(
-            command, input=found.group(), capture_output=True, text=True, check=True
-        ).stdout
+        return call(*command, input=found.group(), ends_well=True).stdout
 
     return re.sub(r"(?ms)^#define NAMES_8 .*^WGMMA\w*\(256,[^\n]*$", expanded, text)
 
@@ -36,11 +34,9 @@ def expect_run(name: str, text: str, size: str, status: int, said: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     command = [sys.executable, "-m", "emulator.translate", "--policies", "lazy", path, "--"]
-    ended = subprocess.run(
-        [*command, *size.split()], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    output = ended.stdout + ended.stderr
-    assert ended.returncode == status and re.search(said, output, re.MULTILINE), output
+    ended = call(*command, *size.split(), cwd=ROOT)
+    found = re.search(said, ended.stdout, re.MULTILINE)
+    assert ended.returncode == status and found, ended
 
 
 @pytest.mark.needs("standalone/{rung}.cu")

@@ -7,14 +7,13 @@ import json
 import os
 import re
 import resource
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tools import BUILD, ROOT
+from tools import BUILD, ROOT, call
 
 VERIFIED, FAILED, USAGE, CANNOT_RUN = 0, 1, 2, 77
 # Of each machine: the folder of its program, the fewest launches before timing starts (on a GPU an exact
@@ -56,10 +55,8 @@ def run(machine: str, row: Row, folder) -> tuple[int, str]:
     program = [BUILD / "tests" / place / "wrong_rung", row.step, row.mistake, str(first)]
     leaks = f"{os.environ['ASAN_OPTIONS']}:detect_leaks=0"  # what ends early frees nothing
     hidden = {} if machine == "gpu" else {"CUDA_VISIBLE_DEVICES": ""}
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    how.update(cwd=folder, env={**os.environ, **hidden, "ASAN_OPTIONS": leaks})
-    command = [*program, "--json", "x.json", *words.split()]
-    ended = subprocess.run(command, check=False, **how)
+    environment = {**hidden, "ASAN_OPTIONS": leaks}
+    ended = call(*program, "--json", "x.json", *words.split(), cwd=folder, env=environment)
     return ended.returncode, ended.stdout
 
 

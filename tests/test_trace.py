@@ -3,11 +3,10 @@
 import collections
 import json
 import re
-import subprocess
 
 import pytest
 
-from tools import BUILD
+from tools import BUILD, call
 from tools.fake_rungs import bench
 
 from bench import trace as traces
@@ -111,9 +110,8 @@ def test_options(tmp_path):
         record, _ = traced(tmp_path / rung, rung, "--cta", cta)
         assert record["trace"]["block_index"] == index
     (tmp_path / "runs").write_text("--policy\tlazy\n" * 3)
-    command = [PROGRAMS / "v07", "--runs", tmp_path / "runs"]
-    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = re.findall("^traced .*", said, re.MULTILINE)
+    ended = call(PROGRAMS / "v07", "--runs", tmp_path / "runs", ends_well=True)
+    found = re.findall("^traced .*", ended.stdout, re.MULTILINE)
     assert (len(found), len({*found})) == (3, 1)
 
 

@@ -9,31 +9,37 @@
 
 constexpr int TILE_ROW = 16, TILE_COLUMN = 8; // of the tile in D
 
-// D [m][n] in rows of `pitch`, which ends inside of the tile: at row i and column j of that is
-// element(i, j), or element(j, i) if operands are exchanged, and before it and past n nothing.
-template <bool EXCHANGED, typename Element>
-static std::vector<uint16_t> tile_in(int m, int n, int pitch, Element element) {
-    return each<uint16_t>(m * pitch, [=](int place) {
-        const int i = place / pitch - TILE_ROW, j = place % pitch - TILE_COLUMN;
-        const bool outside = i < 0 || j < 0 || place % pitch >= n;
-        return outside ? UNWRITTEN : EXCHANGED ? element(j, i) : element(i, j);
-    });
-}
+// D, which ends `cut_m` rows and `cut_n` columns before a tile of `rows` x `columns` does, in rows
+// that are `gap` further apart. A gap comes with a bias for the columns, at an odd multiple of 2
+// bytes; past its end are NaNs.
+template <bool EXCHANGED>
+struct Target {
+    int m, n, pitch;
+    DeviceArray<uint16_t> d, bias;
 
-// A bias for the columns of D, at an odd multiple of 2 bytes; past its end are NaNs.
-struct Bias {
-    DeviceArray<uint16_t> bits;
-
-    static float at(int column) { return small_integer(column, 5); }
-    explicit Bias(int n)
-        : bits(each<uint16_t>(n + 2, [=](int i) {
-              return i == 0 || i > n ? UNWRITTEN : bf16_from_float(at(i - 1));
+    static float added(int column) { return small_integer(column, 5); }
+    Target(int rows, int columns, int cut_m, int cut_n, int gap)
+        : m(TILE_ROW + rows - cut_m), n(TILE_COLUMN + columns - cut_n), pitch(n + gap),
+          d(m * pitch, UNWRITTEN), bias(each<uint16_t>(n + 2, [=, this](int i) {
+              return i == 0 || i > n ? UNWRITTEN : bf16_from_float(added(i - 1));
           })) {}
-    const bf16 *get() const { return reinterpret_cast<const bf16 *>(bits.device + 1); }
-    // What is stored of a sum of row i and column j of the tile or, exchanged, of its transpose.
-    template <bool EXCHANGED>
-    static uint16_t added(float sum, int i, int j) {
-        return bf16_from_float(sum + at(TILE_COLUMN + (EXCHANGED ? i : j)));
+    Output output(bool by_threads) const {
+        const bf16 *biases = reinterpret_cast<const bf16 *>(bias.device + 1);
+        return {by_threads ? (bf16 *)d : nullptr, pitch > n ? biases : nullptr, m, n,
+                size_t(pitch)};
+    }
+    // At row i and column j of the tile is sum(i, j), or sum(j, i) if operands are exchanged;
+    // before it and past n nothing.
+    template <typename Sum>
+    void expect(const std::string &what, Sum sum) const {
+        d.expect(what, each<uint16_t>(m * pitch, [=, this](int place) {
+                     const int i = place / pitch - TILE_ROW, j = place % pitch - TILE_COLUMN;
+                     const float found = EXCHANGED ? sum(j, i) : sum(i, j);
+                     const bool outside = i < 0 || j < 0 || place % pitch >= n;
+                     return outside ? UNWRITTEN
+                                    : bf16_from_float(pitch > n ? found + added(TILE_COLUMN + j)
+                                                                : found);
+                 }));
     }
 };
 
@@ -64,25 +70,17 @@ __global__ void store_tile(const __grid_constant__ TensorMap map_d, Output out) 
 template <int COLUMNS, bool EXCHANGED, bool BY_TMA, bool BIASED>
 static void expect_stored() {
     using Store = TileStore<COLUMNS, EXCHANGED>;
-    const int m = TILE_ROW + (EXCHANGED ? COLUMNS : 64) - 4;
-    const int n = TILE_COLUMN + (EXCHANGED ? 64 : COLUMNS) - (BY_TMA ? 0 : 5);
-    const int pitch = BIASED ? n + 8 : n;
-    const DeviceArray<uint16_t> d(m * pitch, UNWRITTEN);
-    const Bias bias(n);
+    const Target<EXCHANGED> to(EXCHANGED ? COLUMNS : 64, EXCHANGED ? 64 : COLUMNS, 4,
+                               BY_TMA ? 0 : 5, BIASED ? 8 : 0);
     TensorMap map_d{};
     if (BY_TMA)
-        EXPECT(!make_tensor_map_2d(&map_d, d, m, n, Store::BOX_ROWS, Store::BOX_COLUMNS,
-                                   Store::SWIZZLE, l2_promotion<bf16>(), pitch),
+        EXPECT(!make_tensor_map_2d(&map_d, to.d, to.m, to.n, Store::BOX_ROWS, Store::BOX_COLUMNS,
+                                   Store::SWIZZLE, l2_promotion<bf16>(), to.pitch),
                "no tensor map for %d columns", COLUMNS);
-    const Output out = {BY_TMA ? nullptr : (bf16 *)d, BIASED ? bias.get() : nullptr, m, n,
-                        size_t(pitch)};
     run(store_tile<COLUMNS, EXCHANGED>, {1, WARPGROUP_THREADS, 1, sizeof(bf16) * Store::ELEMENTS},
-        map_d, out);
-    d.expect(std::to_string(COLUMNS) + " columns",
-             tile_in<EXCHANGED>(m, n, pitch, [](int i, int j) {
-                 const uint16_t bits = stored_bits(i, j);
-                 return BIASED ? Bias::added<EXCHANGED>(bf16_to_float(bits), i, j) : bits;
-             }));
+        map_d, to.output(!BY_TMA));
+    to.expect(std::to_string(COLUMNS) + " columns",
+              [](int i, int j) { return bf16_to_float(stored_bits(i, j)); });
 }
 
 // Widths of every kind: boxes under each swizzle or none, one or several at a time, as many each
@@ -143,15 +141,10 @@ template <int WIDTH, bool EXCHANGED>
 static void expect_gathered(int cut, int gap) {
     using Gathered = GatheredTile<WIDTH, EXCHANGED>;
     using T = typename Gathered::T;
-    const int m = TILE_ROW + T::ROWS_D - 5, n = TILE_COLUMN + T::COLUMNS_D - cut;
-    const DeviceArray<uint16_t> d(m * (n + gap), UNWRITTEN);
-    const Bias bias(n);
-    const Output out = {d, gap > 0 ? bias.get() : nullptr, m, n, size_t(n + gap)};
-    run(gather_sums<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS, PARTS, sizeof(Gathered)}, out);
-    d.expect(std::to_string(n) + " columns", tile_in<EXCHANGED>(m, n, n + gap, [=](int i, int j) {
-                 const float sum = sum_of_parts(i, j);
-                 return gap > 0 ? Bias::added<EXCHANGED>(sum, i, j) : bf16_from_float(sum);
-             }));
+    const Target<EXCHANGED> to(T::ROWS_D, T::COLUMNS_D, 5, cut, gap);
+    run(gather_sums<WIDTH, EXCHANGED>, {PARTS, WARPGROUP_THREADS, PARTS, sizeof(Gathered)},
+        to.output(true));
+    to.expect(std::to_string(to.n) + " columns", sum_of_parts);
 }
 
 template <bool EXCHANGED>

@@ -8,7 +8,9 @@
 #include "formats/number.h"
 
 #include <algorithm>
+#include <fstream>
 #include <math.h>
+#include <memory>
 #include <random>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,13 @@ constexpr bool ON_GPU = false;
 #else
 constexpr bool ON_GPU = true;
 #endif
+
+#define CUDA(call) EXPECT((call) == cudaSuccess, "CUDA")
+#define EXPECT_STATUS(wanted, call, name)                                                          \
+    do {                                                                                           \
+        const int status = call;                                                                   \
+        EXPECT(status == (wanted), "%s: %s", name, gl_status_text(status));                        \
+    } while (0)
 
 using Bits = std::vector<uint16_t>;  // of bf16
 constexpr uint16_t NOTHING = 0xffff; // a NaN: what must not be read, or be written
@@ -47,19 +56,15 @@ struct Array {
         Bits all(count + 2 * GUARD, NOTHING);
         std::copy(elements.begin(), elements.end(), all.begin() + GUARD);
         if (memory == nullptr)
-            EXPECT(cudaMalloc((void **)&memory, all.size() * 2) == cudaSuccess, "no memory");
-        EXPECT(cudaMemcpy(memory, all.data(), all.size() * 2, cudaMemcpyHostToDevice) ==
-                   cudaSuccess,
-               "no copy");
+            CUDA(cudaMalloc((void **)&memory, all.size() * 2));
+        CUDA(cudaMemcpy(memory, all.data(), all.size() * 2, cudaMemcpyHostToDevice));
     }
     // After all work: what it holds, if nothing was written outside of it.
     Bits read() const {
         Bits all(count + 2 * GUARD);
         const cudaError_t status = cudaDeviceSynchronize();
         EXPECT(status == cudaSuccess, "%s", cudaGetErrorString(status));
-        EXPECT(cudaMemcpy(all.data(), memory, all.size() * 2, cudaMemcpyDeviceToHost) ==
-                   cudaSuccess,
-               "no copy");
+        CUDA(cudaMemcpy(all.data(), memory, all.size() * 2, cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < GUARD; ++i)
             EXPECT(all[i] == NOTHING && all[GUARD + count + i] == NOTHING, "written outside");
         return Bits(all.begin() + GUARD, all.end() - GUARD);
@@ -105,6 +110,20 @@ static std::vector<int> numbers(const Bits &bits) {
     return made;
 }
 
+// What the function takes.
+struct Arguments {
+    void *d;
+    const void *x, *w, *bias;
+    int m, n, k;
+    long ldx, ldw, ldd;
+    void *workspace;
+    size_t bytes;
+
+    int call(cudaStream_t stream = nullptr) const {
+        return gl_linear_bf16(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream);
+    }
+};
+
 // The operands of a product, its result, and memory for it.
 struct Operands {
     Product p;
@@ -116,16 +135,13 @@ struct Operands {
           host_bias(integers(1, p.n + 1, p.n + 1)), x(host_x), w(host_w), bias(host_bias),
           d(size_t(p.m) * p.ldd()), workspace(p.workspace() / 2) {}
 
-    // At an odd multiple of 2 bytes.
-    const uint16_t *biases() const { return bias.get() + 1; }
-
-    int call(cudaStream_t stream = nullptr) const {
-        return call_with(workspace.get(), p.workspace(), stream);
+    // The bias is at an odd multiple of 2 bytes.
+    Arguments arguments() const {
+        const uint16_t *biases = p.biased ? bias.get() + 1 : nullptr;
+        return {d.get(), x.get(), w.get(), biases,          p.m,          p.n, p.k,
+                p.ldx(), p.ldw(), p.ldd(), workspace.get(), p.workspace()};
     }
-    int call_with(void *memory, size_t bytes, cudaStream_t stream) const {
-        return gl_linear_bf16(d.get(), x.get(), w.get(), p.biased ? biases() : nullptr, p.m, p.n,
-                              p.k, p.ldx(), p.ldw(), p.ldd(), memory, bytes, stream);
-    }
+    int call(cudaStream_t stream = nullptr) const { return arguments().call(stream); }
 
     Bits expected() const {
         const std::vector<int> x = numbers(host_x), w = numbers(host_w), added = numbers(host_bias);
@@ -154,13 +170,13 @@ struct Operands {
 // With the workspace that is asked for and, where nothing must be copied, without any.
 static void check_product(const Product &product) {
     Operands operands(product);
-    int status = operands.call();
-    EXPECT(status == GL_OK, "%s: %s", product.name().c_str(), gl_status_text(status));
+    EXPECT_STATUS(GL_OK, operands.call(), product.name().c_str());
     operands.check();
     if (product.workspace() > 0 && !product.copies()) {
+        Arguments without = operands.arguments();
+        without.workspace = nullptr, without.bytes = 0;
         operands.d.fill(Bits(operands.d.count, NOTHING));
-        status = operands.call_with(nullptr, 0, nullptr);
-        EXPECT(status == GL_OK, "%s: %s", product.name().c_str(), gl_status_text(status));
+        EXPECT_STATUS(GL_OK, without.call(), product.name().c_str());
         operands.check();
     }
 }
@@ -206,19 +222,6 @@ static Product random_product(double most) {
 
 // ---------------------------------------------------------------------------- statuses
 
-struct Arguments {
-    void *d;
-    const void *x, *w, *bias;
-    int m, n, k;
-    long ldx, ldw, ldd;
-    void *workspace;
-    size_t bytes;
-
-    int call() const {
-        return gl_linear_bf16(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, nullptr);
-    }
-};
-
 static void *moved(const void *pointer, size_t bytes) { return (char *)pointer + bytes; }
 
 struct Refusal {
@@ -254,20 +257,15 @@ static const std::vector<Refusal> REFUSALS = {
 
 static void refusals() {
     const Operands o({9, 16, 65, 0, 0, 0, true});
-    const Product &p = o.p;
-    const Arguments good = {
-        o.d.get(), o.x.get(), o.w.get(), o.biases(),        p.m,          p.n, p.k,
-        p.ldx(),   p.ldw(),   p.ldd(),   o.workspace.get(), p.workspace()};
     for (const Refusal &refusal : REFUSALS) {
-        Arguments bad = good;
+        Arguments bad = o.arguments();
         refusal.change(bad);
-        const int status = bad.call();
-        EXPECT(status == refusal.status, "%s: %s", refusal.what, gl_status_text(status));
+        EXPECT_STATUS(refusal.status, bad.call(), refusal.what);
     }
     const Bits untouched = o.d.read();
     EXPECT(std::count(untouched.begin(), untouched.end(), NOTHING) == long(untouched.size()),
            "a refused call wrote D");
-    EXPECT(good.call() == GL_OK, "the good one is refused");
+    EXPECT_STATUS(GL_OK, o.call(), "the good one");
     o.check();
 }
 
@@ -292,33 +290,38 @@ static void workspaces() {
 
 struct Stream {
     cudaStream_t stream = nullptr;
-    Stream() {
-        EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "stream");
-    }
+    Stream() { CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); }
     Stream(const Stream &) = delete;
     ~Stream() { cudaStreamDestroy(stream); }
 };
 
+static std::vector<std::unique_ptr<Operands>> operands_of(const std::vector<Product> &products) {
+    std::vector<std::unique_ptr<Operands>> made;
+    for (const Product &product : products)
+        made.push_back(std::make_unique<Operands>(product));
+    return made;
+}
+
+// Each product in turn, on a stream of its own or all on one.
+static void in_flight(const std::vector<Product> &products, bool apart, int times) {
+    const auto all = operands_of(products);
+    const std::vector<Stream> streams(apart ? all.size() : 1);
+    for (size_t i = 0; i < times * all.size(); ++i)
+        EXPECT_STATUS(GL_OK, all[i % all.size()]->call(streams[i % streams.size()].stream), "call");
+    for (const auto &each : all)
+        each->check();
+}
+
 static void two_streams() {
-    const Stream one, other;
-    const Operands a({200, 136, 65, 0, 0, 0, true}), b({72, 200, 264, 1, 0, 1, true});
-    for (int i = 0; i < 3; ++i)
-        EXPECT(a.call(one.stream) == GL_OK && b.call(other.stream) == GL_OK, "refused");
-    a.check();
-    b.check();
+    in_flight({{200, 136, 65, 0, 0, 0, true}, {72, 200, 264, 1, 0, 1, true}}, true, 3);
 }
 
 // Each launch may begin while the one before still runs, and overwrites what that reads and writes.
 static void many_times() {
-    const Stream stream;
-    const Operands aligned({100, 136, 264, 0, 0, 0, true}), copied({33, 63, 129, 0, 0, 0, true}),
-        deep({64, 72, 2048, 0, 0, 0, true});
-    for (int i = 0; i < rounds; ++i)
-        for (const Operands *each : {&aligned, &copied, &deep})
-            EXPECT(each->call(stream.stream) == GL_OK, "refused");
-    aligned.check();
-    copied.check();
-    deep.check();
+    in_flight({{100, 136, 264, 0, 0, 0, true},
+               {33, 63, 129, 0, 0, 0, true},
+               {64, 72, 2048, 0, 0, 0, true}},
+              false, rounds);
 }
 
 // Each product reads what the one before wrote, as X and as its bias: D = X + its first row.
@@ -331,9 +334,9 @@ static void chain() {
     const Array w(identity), even(x), odd(size_t(SIDE) * SIDE);
     for (int i = 0; i < LINKS; ++i) {
         const Array &from = i % 2 ? odd : even, &to = i % 2 ? even : odd;
-        EXPECT(gl_linear_bf16(to.get(), from.get(), w.get(), from.get(), SIDE, SIDE, SIDE, SIDE,
-                              SIDE, SIDE, nullptr, 0, stream.stream) == GL_OK,
-               "refused");
+        const Arguments link = {to.get(), from.get(), w.get(), from.get(), SIDE,    SIDE,
+                                SIDE,     SIDE,       SIDE,    SIDE,       nullptr, 0};
+        EXPECT_STATUS(GL_OK, link.call(stream.stream), "link");
     }
     const Bits got = (LINKS % 2 ? odd : even).read();
     for (int i = 0; i < SIDE * SIDE; ++i) {
@@ -353,18 +356,15 @@ static void graph() {
         Operands o(p);
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t launches = nullptr;
-        EXPECT(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal) == cudaSuccess,
-               "no capture");
-        for (int i = 0; i < 3; ++i) {
-            const int status = o.call(stream.stream);
-            EXPECT(status == GL_OK, "%s", gl_status_text(status));
-        }
-        EXPECT(cudaStreamEndCapture(stream.stream, &graph) == cudaSuccess, "not captured");
-        EXPECT(cudaGraphInstantiate(&launches, graph, 0) == cudaSuccess, "no graph");
+        CUDA(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal));
+        for (int i = 0; i < 3; ++i)
+            EXPECT_STATUS(GL_OK, o.call(stream.stream), "captured");
+        CUDA(cudaStreamEndCapture(stream.stream, &graph));
+        CUDA(cudaGraphInstantiate(&launches, graph, 0));
         for (int i = 0; i < 2; ++i) {
             o.host_x = integers(p.m, p.k, p.ldx());
             o.x.fill(o.host_x);
-            EXPECT(cudaGraphLaunch(launches, stream.stream) == cudaSuccess, "not launched");
+            CUDA(cudaGraphLaunch(launches, stream.stream));
             o.check();
         }
         cudaGraphExecDestroy(launches);
@@ -374,10 +374,10 @@ static void graph() {
 
 // Both meet shapes for the first time, the same ones.
 static void two_threads() {
-    std::vector<Operands *> operands;
-    for (int i = 0; i < 16; ++i)
-        for (int thread = 0; thread < 2; ++thread)
-            operands.push_back(new Operands({50 + 3 * i, 80, 72 + i, 0, 0, 0, true}));
+    std::vector<Product> products;
+    for (int i = 0; i < 32; ++i)
+        products.push_back({50 + i / 2 * 3, 80, 72 + i / 2, 0, 0, 0, true});
+    const auto operands = operands_of(products);
     int failed[2] = {};
     const auto work = [&](int thread) {
         const Stream stream;
@@ -389,20 +389,13 @@ static void two_threads() {
     one.join();
     other.join();
     EXPECT(failed[0] + failed[1] == 0, "%d and %d calls failed", failed[0], failed[1]);
-    for (const Operands *each : operands) {
+    for (const auto &each : operands)
         each->check();
-        delete each;
-    }
 }
 
-static int lines_of(const char *path) {
-    int lines = 0;
-    FILE *const file = fopen(path, "r");
-    for (int c; file != nullptr && (c = fgetc(file)) != EOF;)
-        lines += c == '\n';
-    if (file != nullptr)
-        fclose(file);
-    return lines;
+static long lines_of(const char *path) {
+    std::ifstream file(path);
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
 }
 
 // Each shape is timed once, and then found in the user's file; either way the results stay right.
@@ -413,21 +406,20 @@ static void tuned() {
     const Stream stream;
     for (const Product &p :
          {Product{136, 264, 512, 0, 0, 0, true}, Product{35, 77, 131}, Product{256, 256, 8192}}) {
-        const int before = lines_of(path);
-        for (int i = 0; i < 2; ++i) {
-            const int status =
-                gl_linear_tune(p.m, p.n, p.k, p.ldx(), p.ldw(), p.ldd(), stream.stream);
-            EXPECT(status == GL_OK, "%s", gl_status_text(status));
+        const long before = lines_of(path);
+        for (int i = 0; i < 3; ++i) {
+            const long kept = lines_of(path);
+            EXPECT_STATUS(GL_OK,
+                          gl_linear_tune(p.m, p.n, p.k, p.ldx(), p.ldw(), p.ldd(),
+                                         i < 2 ? stream.stream : nullptr),
+                          p.name().c_str());
             EXPECT(lines_of(path) > before, "nothing is kept");
+            EXPECT(i < 2 || lines_of(path) == kept, "timed again");
         }
-        const int kept = lines_of(path);
-        EXPECT(gl_linear_tune(p.m, p.n, p.k, p.ldx(), p.ldw(), p.ldd(), nullptr) == GL_OK &&
-                   lines_of(path) == kept,
-               "timed again");
         check_product(p);
     }
-    EXPECT(gl_linear_tune(0, 8, 8, 8, 8, 8, nullptr) == GL_BAD_SHAPE, "m is 0");
-    EXPECT(gl_linear_tune(8, 8, 8, 7, 8, 8, nullptr) == GL_BAD_STRIDE, "ldx is short");
+    EXPECT_STATUS(GL_BAD_SHAPE, gl_linear_tune(0, 8, 8, 8, 8, 8, nullptr), "m is 0");
+    EXPECT_STATUS(GL_BAD_STRIDE, gl_linear_tune(8, 8, 8, 7, 8, 8, nullptr), "ldx is short");
     unsetenv("GEMM_LADDER_TUNED");
     close(file);
     unlink(path);
@@ -437,10 +429,9 @@ static void tuned() {
 static void tuned_in_a_capture() {
     const Stream stream;
     cudaGraph_t graph = nullptr;
-    EXPECT(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal) == cudaSuccess,
-           "no capture");
-    EXPECT(gl_linear_tune(8, 8, 8, 8, 8, 8, stream.stream) == GL_CUDA_ERROR, "no error");
-    EXPECT(cudaStreamEndCapture(stream.stream, &graph) == cudaSuccess, "no longer captured");
+    CUDA(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal));
+    EXPECT_STATUS(GL_CUDA_ERROR, gl_linear_tune(8, 8, 8, 8, 8, 8, stream.stream), "no error");
+    CUDA(cudaStreamEndCapture(stream.stream, &graph));
     cudaGraphDestroy(graph);
 }
 
@@ -470,9 +461,8 @@ static bool has_device() {
 // Nothing is launched, so that the pointers are only looked at.
 static void no_device() {
     void *const aligned = (void *)64;
-    const int status =
-        gl_linear_bf16(aligned, aligned, aligned, nullptr, 8, 8, 8, 8, 8, 8, nullptr, 0, nullptr);
-    EXPECT(status == GL_BAD_DEVICE, "%s", gl_status_text(status));
+    const Arguments any = {aligned, aligned, aligned, nullptr, 8, 8, 8, 8, 8, 8, nullptr, 0};
+    EXPECT_STATUS(GL_BAD_DEVICE, any.call(), "no device");
 }
 
 int main(int argc, char **argv) {

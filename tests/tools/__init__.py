@@ -26,11 +26,19 @@ def tool(name: str) -> str | None:
 NVCC = tool("nvcc")
 
 
+def call(*command, env=(), ends_well=False, **how) -> subprocess.CompletedProcess:
+    """Runs a command to its end. All that it says is in stdout; `env` is added to the environment."""
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace", **how}
+    words, env = [*map(str, command)], {**os.environ, **dict(env)}
+    ended = subprocess.run(words, check=False, text=True, env=env, **how)
+    assert not ends_well or ended.returncode == 0, ended
+    return ended
+
+
 @cache
 def git(*words: str) -> list[str]:
     """The lines that git prints; none if this is no clone."""
-    command = ["git", "-C", str(ROOT), *words]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = call("git", "-C", ROOT, *words, stderr=subprocess.DEVNULL)
     return ended.stdout.splitlines() if ended.returncode == 0 else []
 
 

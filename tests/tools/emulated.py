@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from tools import ROOT
+from tools import call
 
 from planted.plant import KINDS
 
@@ -22,17 +20,11 @@ REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
 WRONG = re.compile(r"^.* differ.*|^.*not finite.*", re.MULTILINE)
 
 
-@cache
-def rungs() -> dict[str, Path]:
-    return {file.stem.split("_")[0]: file for file in sorted((ROOT / "steps").glob("*.cu"))}
-
-
 def trials(program: Path, *before: str) -> dict[str, list[str]]:
     """The options that take a program to each of its edges, by the edge. `before` are its first
     words."""
-    command = [program, *before, "--trials"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = (line.split("\t") for line in said.splitlines())
+    ended = call(program, *before, "--trials", ends_well=True)
+    rows = (line.split("\t") for line in ended.stdout.splitlines())
     return {edge: options.split() for edge, options in rows}
 
 
@@ -65,10 +57,9 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
 def run(program: Path, words: Sequence[object], card: str = "") -> Outcome:
     """Runs a program once, on a card of this compute capability if one is given. Without a shape
     among the words it is the run of `make step`."""
-    how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LIMIT}
-    if card:
-        how["env"] = {**os.environ, "EMULATOR_CAPABILITY": card}
+    on = {"EMULATOR_CAPABILITY": card} if card else {}
     try:
-        return outcome_of(subprocess.run([program, *words], check=False, **how))
+        how = {"stderr": subprocess.PIPE, "timeout": LIMIT}
+        return outcome_of(call(program, *words, env=on, **how))
     except subprocess.TimeoutExpired:
         return Outcome(f"no end after {LIMIT} s")

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from tools import ROOT, made_runs
+from tools import ROOT, call, made_runs
 
 from bench import ladder, results, rungs
 from bench import run as running
@@ -103,9 +103,9 @@ class House:
 
     def apart(self, *more, shell='exec "$@"'):
         """The same in a process of its own: its result."""
-        command = [sys.executable, "-m", self.main.__module__, *map(str, self.words(*more))]
-        how = {"cwd": ROOT, "capture_output": True, "text": True, "timeout": 120}
-        result = subprocess.run(["bash", "-c", shell, "-", *command], check=False, **how)
+        command = ["bash", "-c", shell, "-", sys.executable, "-m", self.main.__module__]
+        how = {"cwd": ROOT, "stderr": subprocess.PIPE, "timeout": 120}
+        result = call(*command, *self.words(*more), **how)
         assert "Traceback" not in result.stderr, result.stderr
         return result
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
-from tools import BUILD, ROOT
+from tools import BUILD, ROOT, call
 
 from planted.plant import Hunk, Misfit, changed
 
@@ -73,9 +73,7 @@ def misfit(fault: Fault) -> str:
 
 def run(*command: object, **how) -> str:
     """What a command in the copy says."""
-    how = {"cwd": TREE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **how}
-    words = list(map(str, command))
-    return subprocess.run(words, text=True, errors="replace", check=False, **how).stdout
+    return call(*command, **{"cwd": TREE, **how}).stdout
 
 
 def copy_tree() -> None:
@@ -98,7 +96,7 @@ def copy_tree() -> None:
 
 def failed(words: str, full: bool) -> list[str]:
     """The tests that fail, of those with one of the words in their names."""
-    environment = {**os.environ, "FULL": "1" if full else "", "STRICT": ""}
+    environment = {"FULL": "1" if full else "", "STRICT": ""}
     said = run("make", "test", f"ARGS={words}", env=environment, stdin=subprocess.DEVNULL)
     if not re.search(r"^(?!0 passed, 0 failed, 0 )\d+ passed, \d+ failed", said, re.MULTILINE):
         sys.exit(f"make test ARGS='{words}' ran nothing:\n{said[-2000:]}")

@@ -15,7 +15,7 @@ import sys
 import time
 from datetime import date
 
-from tools import BUILD, GPU, NVCC, ROOT, git
+from tools import BUILD, GPU, NVCC, ROOT, call, git
 
 CLONE = BUILD / "times"
 TIMES = ROOT / "tests/times.tsv"
@@ -55,31 +55,21 @@ def measure(name: str, verb: str, most: int, change, environment: dict[str, str]
         edit(*change)
     else:
         clone()
-    how = {"cwd": CLONE, "env": {**os.environ, "CCACHE_DISABLE": "1", **environment}}
     began = time.monotonic()
-    made = subprocess.run(
-        ["make", *verb.split()], capture_output=True, text=True, check=False, **how
-    )
+    how = {"env": {"CCACHE_DISABLE": "1", **environment}, "stderr": subprocess.DEVNULL}
+    made = call("make", *verb.split(), cwd=CLONE, **how)
     seconds = round(time.monotonic() - began)
     last = (made.stdout.strip().splitlines() or [""])[-1]
     result = last if "passed" in last else f"exit status {made.returncode}"
     nvcc = "yes" if NVCC and environment is not WITHOUT else "no"
     machine = (os.cpu_count(), nvcc, "yes" if GPU else "no")
-    return (
-        name,
-        seconds,
-        most,
-        result,
-        *machine,
-        git("rev-parse", "--short", "HEAD")[0],
-        date.today(),
-    )
+    commit = git("rev-parse", "--short", "HEAD")[0]
+    return (name, seconds, most, result, *machine, commit, date.today())
 
 
 def main() -> int:
-    rows = (
-        [line.split("\t") for line in TIMES.read_text().splitlines()[1:]] if TIMES.exists() else []
-    )
+    lines = TIMES.read_text().splitlines()[1:] if TIMES.exists() else []
+    rows = [line.split("\t") for line in lines]
     for row in MEASURED:
         if any(word in row[0] for word in sys.argv[1:] or [""]):
             found = [str(value) for value in measure(*row)]

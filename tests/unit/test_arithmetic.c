@@ -21,42 +21,30 @@ static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .mult
 
 /* ---- shapes */
 
+/* The rows of a golden text are cases: what is before the colon is given, all else is found. */
+static const char *first_row(const char *name) {
+    char heading[64];
+    snprintf(heading, sizeof heading, GOLDEN_HEADING "%s\n", name);
+    const char *found = strstr(kept_texts, heading);
+    return found == NULL ? "" : found + strlen(heading);
+}
+
+static const char *next_row(const char *row) { return row + strcspn(row, "\n") + 1; }
+
 /* Whether they are taken or why not, and to what they round up. */
 static void shapes(void) {
+    static const step *const steps[] = {&tiled, &loose, &any_row,  &limited,   &half,
+                                        &fp8,   &addmm, &adds_one, &transposes};
     FILE *out = golden_begin();
-    static const struct {
-        const step *step;
-        int shape[3];
-    } rows[] = {
-        {&tiled, {128, 256, 64}},
-        {&tiled, {100, 256, 64}},
-        {&tiled, {128, 128, 64}},
-        {&tiled, {128, 256, 32}},
-        {&tiled, {1, 257, 1}},
-        {&tiled, {128, -256, 64}},
-        {&loose, {1, 24, 8}},
-        {&loose, {1 << 30, 24, 1 << 25}},
-        {&loose, {2000000, 1999992, 8}},
-        {&loose, {(1 << 30) + 1, 24, 8}},
-        {&loose, {1, 12, 8}}, /* rows of 16 bytes */
-        {&loose, {1, 24, 4}},
-        {&any_row, {3, 12, 4097}},
-        {&any_row, {3, 0, 7}},
-        {&half, {3, 12, 8}},
-        {&addmm, {3, 14, 8}},
-        {&fp8, {3, 8, 16}},
-        {&fp8, {3, 8, 24}},
-        {&adds_one, {3, 1 << 30, 0}},
-        {&adds_one, {3, INT_MAX - 3, 0}},
-        {&transposes, {4, 8, 0}},
-        {&transposes, {1, 9, 0}},
-        {&limited, {256, 8, 1 << 23}},
-        {&limited, {256, 8, 8500000}},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const step *step = rows[i].step;
-        int m = rows[i].shape[0], n = rows[i].shape[1], k = rows[i].shape[2];
-        char error[512] = "taken";
+    char name[8], error[512];
+    int m, n, k;
+    for (const char *row = first_row("shapes");
+         sscanf(row, "%7[^,], %d x %d x %d", name, &m, &n, &k) == 4; row = next_row(row)) {
+        const step *step = steps[0];
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
+            step = strcmp(steps[i]->name, name) == 0 ? steps[i] : step;
+        }
+        snprintf(error, sizeof error, "taken");
         shape_check(step, m, n, k, error, sizeof error);
         fprintf(out, "%s, %d x %d x %d: %s", step->name, m, n, k, error);
         if (m < 1 << 30 && n < 1 << 30) {
@@ -71,11 +59,11 @@ static void shapes(void) {
 /* Of operands of these sizes, with an L2 of 60 MiB, and this many that fit. */
 static void copies(void) {
     FILE *out = golden_begin();
-    static const size_t rows[][2] = {{384 << 20, 100}, {6 << 20, 100}, {7 << 20, 100},
-                                     {1024, 1000},     {384 << 20, 1}, {6 << 20, 5}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        fprintf(out, "%zu bytes, at most %zu: %zu\n", rows[i][0], rows[i][1],
-                workload_copies(rows[i][0], 60 << 20, rows[i][1]));
+    size_t bytes, most;
+    for (const char *row = first_row("copies");
+         sscanf(row, "%zu bytes, at most %zu", &bytes, &most) == 2; row = next_row(row)) {
+        fprintf(out, "%zu bytes, at most %zu: %zu\n", bytes, most,
+                workload_copies(bytes, 60 << 20, most));
     }
     golden_end(out, "copies");
 }

@@ -1,4 +1,4 @@
-/* The order of tiles by arithmetic, plans, and the model that chooses one: properties that hold
+/* Division by multiplication, plans, and the model that chooses one: properties that hold
  * whatever its constants are fitted to. */
 #include "../../emulator/tests/test.h"
 #include "device/tile_model.h"
@@ -27,8 +27,6 @@ static const struct problem SHAPES[] = {
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
-/* ---- the order */
-
 static void divisions(void) {
     static const int numbers[] = {0, 1, 2, 63, 1 << 20, (1 << 30) - 1, 1 << 30, 0x7fffffff};
     for (long long next = 1; next < 1LL << 31; next += next / 37 + 1) {
@@ -38,19 +36,6 @@ static void divisions(void) {
             EXPECT(divided(numbers[i], by) == numbers[i] / value, "%d / %d", numbers[i], value);
         }
         EXPECT(divided(value - 1, by) == 0 && divided(value, by) == 1, "next to %d", value);
-    }
-}
-
-static void orders(void) {
-    for (int i = 0; i < 20 * 20 * 6; ++i) {
-        const int tiles_m = i % 20 + 1, tiles_n = i / 20 % 20 + 1, rows = i / 400 * 4 + 1;
-        const grouped_order order = grouped_order_of(tiles_m, tiles_n, rows);
-        for (int place = 0; place < order.tiles; ++place) {
-            const tile_coordinate found = ordered_tile(&order, place);
-            const tile_coordinate wanted = grouped_tile(place, tiles_m, tiles_n, rows);
-            EXPECT(found.m == wanted.m && found.n == wanted.n, "tile %d of %d x %d in groups of %d",
-                   place, tiles_m, tiles_n, rows);
-        }
     }
 }
 
@@ -195,7 +180,6 @@ static void ranks(void) {
 int main(void) {
     golden_open("tests/unit/test_tile_model.txt");
     run_case("division by multiplication is division", divisions);
-    run_case("order: that of grouped_tile()", orders);
     run_case("plans: costs add up; all tiles are some worker's", every_plan);
     run_case("plans: parts apart fill the GPU once", parts_apart);
     run_case("plans: none of clusters that don't fit", no_cluster);

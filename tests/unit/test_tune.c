@@ -113,19 +113,17 @@ static void finds(void) {
 }
 
 static void a_new_file_says_what_it_is(void) {
-    char head[128] = "";
+    char all[512] = "";
     unlink(path);
-    EXPECT(tune_add(path, &KEY, 7) == 0 && tune_add(path, &KEY, 8) == 0, "%s", strerror(errno));
+    EXPECT(tune_add(path, &KEY, 7) == 0 && tune_add(path, &KEY, 7) == 0, "%s", strerror(errno));
     FILE *file = fopen(path, "r");
-    int lines = 0;
-    while (file != NULL && fgets(head, sizeof head, file) != NULL) {
-        EXPECT((strncmp(head, "# gemm-ladder", 13) == 0) == (lines == 0), "%s", head);
-        lines += strchr(head, '\n') != NULL;
-    }
-    EXPECT(file != NULL && lines == 3, "%d lines", lines);
     if (file != NULL) {
+        all[fread(all, 1, sizeof all - 1, file)] = '\0';
         fclose(file);
     }
+    const char *second = all + strcspn(all, "\n");
+    EXPECT(strncmp(all, "# gemm-ladder", 13) == 0 && strcmp(second, "\n" KEPT KEPT) == 0, "%s",
+           all);
 }
 
 /* Each adds its shapes while the other does; none is lost, and there is one head. */
