@@ -35,7 +35,7 @@ CASES = (  # what happened; what the driver said; what is found: each percent an
     ({**CLOCK, "gpu": {"power_limit_watts": 500}}, {"reasons": 0x4}, LIMITED),
     (CLOCK, {"celsius": 88, "reasons": 0x20}, "the card is hot, 88 °C: software thermal slowdown"),
     ({"slower": 2, "others": ["4711 python3"]}, {}, "-50.0 % cycles|4711 python3"),
-    ({"slower": 1.25}, {"memory_mhz": 1600}, "-20.0 % more|clock is 1600 of 2619 MHz"),
+    ({"slower": 1.25}, {"memory_mhz": 1600}, "-20.0 % cycles|clock is 1600 of 2619 MHz"),
     ({"slower": 1.25}, {}, "-20.0 % cycles|unknown"),
     (OLDER, {}, "-10.0 % of cuBLAS: it is 14.0 here"),
 )

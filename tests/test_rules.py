@@ -59,11 +59,11 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59006,
-    "emulator": 13297,
-    "emulator/tests": 2964,
+    ".": 59440,
+    "emulator": 14152,
+    "emulator/tests": 3220,
     "common/harness common/step.h": 6289,
-    "bench notes/tools": 5633,
+    "bench notes/tools": 5635,
     "Makefile make": 852,
     "plots": 1900,
     "book": 1531,
