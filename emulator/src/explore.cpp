@@ -34,7 +34,6 @@ int first_of(const Warps &warps) { return int(warps._Find_first()); }
 
 struct Turn {
     int warp, first, end; // its accesses
-    bool usual;
     // Which warps could have had it, which of them wait in a loop, whose turn would repeat a run.
     Warps ready, waiting, asleep;
     // How many turns of each warp come before it, other than by these accesses. Its parent adds
@@ -45,7 +44,7 @@ struct Turn {
 // What a forked run tells, in memory that it shares with its parent.
 struct Run {
     int turns;
-    bool redundant, too_long;
+    bool redundant;
     proof::Condition failed; // that the run has failed last, or ATOMICS
     const char *why;
     Origin failed_at;
@@ -206,7 +205,7 @@ bool backtrack() {
 // Forks a run. True in the run; its parent has waited for it.
 bool fork_run() {
     static const int output = memfd_create("emulator", 0);
-    run->turns = run->redundant = run->too_long = false;
+    run->turns = run->redundant = false;
     run->failed = proof::ATOMICS;
     std::ranges::fill(turns_of, std::vector<int>());
     if (ftruncate(output, 0) != 0 || lseek(output, 0, SEEK_SET) != 0)
@@ -250,7 +249,7 @@ void explore_launch() {
     for (int runs = 0; more && runs < limit && std::time(nullptr) < begun + MOST_SECONDS; ++runs) {
         if (fork_run())
             return;
-        all_explored &= !run->too_long;
+        all_explored &= run->turns < MOST_TURNS;
         for (int turn = int(nodes.size()); turn < run->turns; ++turn)
             nodes.push_back({run->turn[turn].warp, {}, {}});
         add_reversals();
@@ -279,7 +278,7 @@ int choose(const Warps &ready, const Warps &waiting) {
         if (number > 0 && conflict(run->turn[number - 1], one.access))
             asleep.reset(warp_of(*one.thread));
     Turn &turn = run->turn[number];
-    turn = {0, begin, begin, false, ready, waiting, asleep, {}};
+    turn = {0, begin, begin, ready, waiting, asleep, {}};
     asleep |= is_given ? nodes[number].done : Warps();
     Warps left = ready & ~asleep;
     run->redundant = left.none() || (is_given && !left[nodes[number].warp]);
@@ -288,10 +287,8 @@ int choose(const Warps &ready, const Warps &waiting) {
     for (unsigned skipped = is_random ? generator() % left.count() : 0; skipped > 0; --skipped)
         left.reset(first_of(left));
     turn.warp = is_given ? nodes[number].warp : first_of(left);
-    turn.usual = turn.warp == first_of(ready);
     turns_of[turn.warp].push_back(number);
-    run->too_long = ++run->turns == MOST_TURNS;
-    recording = !run->too_long;
+    recording = ++run->turns < MOST_TURNS;
     return turn.warp;
 }
 
@@ -398,8 +395,8 @@ void fails(proof::Condition condition, const char *why, const Origin &where) {
 std::string order() {
     std::string text = order_wanted != nullptr ? order_wanted : "";
     for (int i = 0; run != nullptr && i < run->turns; ++i)
-        if (!run->turn[i].usual)
-            text += format("%s%d:%d", text.empty() ? "" : ",", first_turn + i, run->turn[i].warp);
+        if (const Turn &turn = run->turn[i]; turn.warp != first_of(turn.ready))
+            text += format("%s%d:%d", text.empty() ? "" : ",", first_turn + i, turn.warp);
     return text;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -34,7 +36,6 @@ struct Earlier {
 struct Barrier {
     MbarrierRef place;
     Site init_site;
-    std::string name; // "full[2]"; empty if it has none
     const Thread *initialiser;
     int expected;               // arrivals of a phase
     int pending;                // of them, those missing in this one
@@ -60,7 +61,6 @@ struct Barrier {
 // The barriers of a CTA by offset.
 struct Mbarriers {
     std::unordered_map<std::uint32_t, Barrier> by_offset;
-    std::map<std::pair<const char *, unsigned>, int> made_at; // how many each line has initialised
 };
 
 namespace {
@@ -101,27 +101,16 @@ void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(bar
 
 // ---------------------------------------------------------------------------- reports
 
-// The name that a line gives its next barrier; read from the source file once. An element of an
-// array has a number in the order in which the line initialises them.
-std::string new_name(Mbarriers &table, Site where) {
-    static std::map<std::pair<const char *, unsigned>, BarrierName> known;
-    const std::pair line{where.file_name(), where.line()};
-    const auto [found, is_new] = known.try_emplace(line);
-    if (is_new)
-        found->second = barrier_name_in(source_text(line.first, int(line.second)));
-    const auto &[name, indexed, index] = found->second;
-    if (name.empty() || !indexed)
-        return name;
-    return format("%s[%d]", name.c_str(), index >= 0 ? index : table.made_at[line]++);
-}
-
-// The name in the line that calls the function that initialises the barrier. Elements of an array
-// are numbered by their addresses.
-std::string name_by_caller(const Barrier &barrier) {
-    static std::map<std::uintptr_t, BarrierName> known;
+// The name that the line which initialises the barrier gives it, or else the one that calls the
+// function which does: read from the source file once for each place. Elements of an array are
+// numbered by their addresses.
+std::string name_in_source(const Barrier &barrier) {
+    static std::map<std::tuple<std::string_view, unsigned, std::uintptr_t>, BarrierName> known;
     const auto name_at = [](Site where) -> const BarrierName & {
-        const auto [found, is_new] = known.try_emplace(where.pc);
-        if (is_new) {
+        const auto [found, is_new] = known.try_emplace({where.file_name(), where.line(), where.pc});
+        if (is_new)
+            found->second = barrier_name_in(source_text(where.file_name(), int(where.line())));
+        if (is_new && found->second.name.empty()) {
             const auto caller = note_at(where, "").caller;
             found->second = barrier_name_in(source_text(caller.file, caller.line));
         }
@@ -395,10 +384,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
                 where, "waited");
     waited(barrier, std::int64_t(phase), where);
     // Approximate: a wait of .cta scope acquires from peers, too.
-    if (order == Order::RELAXED)
-        order::acquire_relaxed(barrier.carrier(phase), Scope::SYS);
-    else
-        order::acquire(barrier.carrier(phase));
+    order::acquire(barrier.carrier(phase), Scope::SYS, order == Order::RELAXED);
     record(barrier, phase, "waits", where);
     if (!barrier.ahead.empty())
         consume(barrier, phase);
@@ -409,9 +395,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
 
 std::string mbarrier_name(MbarrierRef place) {
     const Barrier *barrier = find_barrier(place);
-    std::string name = barrier != nullptr ? barrier->name : "";
-    if (barrier != nullptr && name.empty())
-        name = name_by_caller(*barrier);
+    std::string name = barrier != nullptr ? name_in_source(*barrier) : "";
     if (name.empty())
         name = format("the mbarrier at shared address 0x%x", SHARED_BASE + place.offset);
     if (place.cta->cluster->ctas.size() > 1)
@@ -487,8 +471,7 @@ void mbarrier_init(MbarrierRef place, int arrivals, Site where) {
                 "initialised it again");
     access_shared(*place.cta, place.offset, sizeof(std::uint64_t), {true, where});
     Mbarriers &table = barriers_of(*place.cta);
-    Barrier made{place,    where,    new_name(table, where), current,
-                 arrivals, arrivals, order::epoch_now()};
+    Barrier made{place, where, current, arrivals, arrivals, order::epoch_now()};
     store_barrier(made);
     table.by_offset.emplace(place.offset, std::move(made));
 }

@@ -282,7 +282,9 @@ void release(Carrier &carrier, Scope scope, bool weak) {
 
 void release_own(Carrier &carrier) { part_of(carrier, Scope::SYS).add(now->self); }
 
-void acquire(Carrier &carrier, Scope scope) {
+void acquire(Carrier &carrier, Scope scope, bool is_relaxed) {
+    if (is_relaxed)
+        return pass_on(now->pending, carrier, scope);
     for (Part &part : carrier) {
         if (!are_within(part.scope, scope, part.cluster, part.cta))
             continue;
@@ -349,16 +351,11 @@ void pass_on(Carrier &to, const Carrier &from, Scope scope) {
 }
 
 void release_relaxed(Carrier &carrier, Scope scope) { pass_on(carrier, now->fenced, scope); }
-void acquire_relaxed(const Carrier &carrier, Scope scope) { pass_on(now->pending, carrier, scope); }
 
 void atomic_read(const void *address, Scope scope, bool acquires) {
     const auto found = atomics.find(address);
-    if (found == atomics.end())
-        return;
-    if (acquires)
-        acquire(found->second, scope);
-    else
-        acquire_relaxed(found->second, scope);
+    if (found != atomics.end())
+        acquire(found->second, scope, !acquires);
 }
 
 // Relaxed writes release what a fence before them did. A write that does not read ends the sequence

@@ -92,11 +92,10 @@ void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 void release_own(Carrier &carrier);
 // What was released to `from` is released to `to`, too, with that scope at most.
 void pass_on(Carrier &to, const Carrier &from, Scope scope = Scope::SYS);
-// A relaxed write, which releases what a fence before it did, and a relaxed read, which acquires
-// once a fence follows.
+// A relaxed write, which releases what a fence before it did; and a read, which if it is relaxed
+// acquires once a fence follows.
 void release_relaxed(Carrier &carrier, Scope scope);
-void acquire_relaxed(const Carrier &carrier, Scope scope);
-void acquire(Carrier &carrier, Scope scope = Scope::SYS);
+void acquire(Carrier &carrier, Scope scope = Scope::SYS, bool is_relaxed = false);
 // A CTA's barrier, from and to Context::fenced: what fences before it released, the relaxed writes
 // of all threads after it release, too.
 void merge(Carrier &to, Carrier &from);

@@ -287,6 +287,7 @@ ADVICE_TO = os.dup(2)  # where a program says at once that it will take long
 
 
 PROOF = re.compile(r"^emulator proof: (.*)\n", re.MULTILINE)
+SAID_FIRST = ("explored: ", "condition", "not")  # the proof with the first of these is printed
 
 
 def run_one(
@@ -346,17 +347,7 @@ def run_all(options: argparse.Namespace, program: Path, advice: str) -> list[Run
             seen.setdefault(known, name)
         if NOT_KNOWN in output or (status != 0 and options.first):
             break
-    print(
-        min(
-            proofs,
-            key=lambda text: (
-                "explored: " not in text,
-                "condition" not in text,
-                "not" not in text,
-                len(text),
-            ),
-        )
-    )
+    print(min(proofs, key=lambda text: (*(word not in text for word in SAID_FIRST), len(text))))
     return made
 
 
