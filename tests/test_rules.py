@@ -59,8 +59,8 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59440,
-    "emulator": 14152,
+    ".": 59324,
+    "emulator": 14119,
     "emulator/tests": 3220,
     "common/harness common/step.h": 6289,
     "bench notes/tools": 5635,
@@ -68,11 +68,11 @@ LINES = {
     "plots": 1900,
     "book": 1531,
     "library examples": 894,
-    "conftest.py tests": 9515,
+    "conftest.py tests": 9416,
     "tests/unit": 1928,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1723,
-    "tests/tools": 729,
+    "tests/tools": 645,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
