@@ -1,10 +1,11 @@
-"""Says why this machine's figures are not the recorded ones: runs the fastest rung of the v track beside
-cuBLAS for some seconds and compares it with the record of that kind of GPU. Without a GPU it says what is
-missing for what. Standard library only."""
+"""Says why this machine's figures are not the recorded ones: runs v16 beside cuBLAS for some seconds and
+compares it with the record of that kind of GPU. Without a GPU it says what is missing for what. Standard
+library only."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -18,10 +19,9 @@ from bench import results, run
 RUNG = results.TOP
 NOISE = 0.02  # by which two cards of one kind differ
 SECONDS = 120  # a program that takes longer is ended
+GPU = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"  # that the rung runs on
 # What nvidia-smi is asked for while the rung runs.
-QUERY = (
-    "clocks.sm clocks.mem clocks.max.mem temperature.gpu power.draw clocks_throttle_reasons.active"
-)
+QUERY = "clocks.mem clocks.max.mem temperature.gpu power.draw clocks_throttle_reasons.active"
 # Bits of nvmlDeviceGetCurrentClocksThrottleReasons (NVML API reference), the strongest first.
 REASONS = {
     0x40: "hardware thermal slowdown",
@@ -65,7 +65,7 @@ def number(text):
 
 def look():
     """One reading of nvidia-smi: (watts, Seen), or None."""
-    command = ["nvidia-smi", f"--query-gpu={QUERY.replace(' ', ',')}", "--id=0"]
+    command = ["nvidia-smi", f"--query-gpu={QUERY.replace(' ', ',')}", f"--id={GPU}"]
     try:
         status, said, _ = run.execute([*command, "--format=csv,noheader,nounits"], 10)
     except (OSError, run.Failed):
@@ -73,8 +73,8 @@ def look():
     words = said.strip().split(", ")
     if status or len(words) != len(QUERY.split()):
         return None
-    _, memory, most, celsius, watts = map(number, words[:5])
-    bits = int(words[5], 16) if re.fullmatch("0x[0-9a-f]+", words[5], re.IGNORECASE) else 0
+    memory, most, celsius, watts = map(number, words[:4])
+    bits = int(words[4], 16) if re.fullmatch("0x[0-9a-f]+", words[4], re.IGNORECASE) else 0
     return watts or 0, Seen(memory, most, celsius, bits)
 
 
@@ -151,7 +151,7 @@ def report(now, then, seen):
     """The lines that `make doctor` prints of a GPU."""
     gpu = now.gpu
     yield (
-        f"card      {gpu['name']}, {gpu.get('power_limit_watts', 0):.0f} W, driver {gpu.get('driver', '?')}, "
+        f"card      {gpu['name']}, {gpu.get('power_limit_watts') or 0:.0f} W, driver {gpu.get('driver', '?')}, "
         f"CUDA {gpu.get('cuda', '?')}, cuBLAS {gpu.get('cublas', '?')}"
     )
     yield (

@@ -22,8 +22,8 @@ from bench import fields
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 HOME = "nvidia-h200"  # the GPU that is shown unless a page says otherwise
-SIZE = 8192  # of the headline: m = n = k ...
-TOP = "v16"  # ... where this rung is the fastest
+SIZE = 8192  # of the headline: m = n = k
+TOP = "v16"  # this rung is in every headline, and needs no early launch and no map of the chip
 PROTOCOLS = ("burst", "sustained", "call")
 
 # --- names --------------------------------------------------------------------------------------

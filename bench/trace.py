@@ -197,7 +197,7 @@ def multiplications(trace, warp):
     """[[event, when it was complete, or None]] of the warp's groups of wgmmas. On a GPU when the
     warp has seen it, by a wait that names how many of the latest may remain; on the emulator when
     the last of the group happened: the operations of a warpgroup happen in their order, and the warp
-    may be behind its other lanes."""
+    may be later than its other lanes."""
     if trace.exact:
         number, events = warp.number // 4, warp.of("multiply")
         own = [o for o in trace.operations if o.kind == "multiply" and o.warp // 4 == number]

@@ -36,7 +36,7 @@ def main():
     """Reads the diff, change by change."""
     removed, added = [], []
     for line in map(str.rstrip, sys.stdin):
-        if line[:1] in ("-", "+") and line[:3] not in ("---", "+++"):
+        if line[:1] in ("-", "+") and line[:4] not in ("--- ", "+++ "):
             (removed if line[:1] == "-" else added).append(line[1:])
             continue
         show(removed, added)

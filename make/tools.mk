@@ -107,7 +107,7 @@ COUNTED := $(filter counts,$(subst =, ,$(ARGS)))
 RECORD_NEEDS := $(if $(LISTED),,need-gxx $(if $(COUNTED),,need-nvcc need-gpu))
 # Of a test's name, or of tests by pytest's names.
 WORDS = $(if $(ARGS),$(if $(findstring ::,$(ARGS)),$(ARGS),--words=$(call quoted,$(ARGS))))
-# Pictures of memory layouts are drawn from the code, not from records: only if no results are named.
+# Where pictures are drawn: in the tree only if nothing else was asked for, and it can be written.
 PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
 # make runs a recipe that names $(MAKE) under -n, too.
 SELF = $(MAKE)

@@ -178,13 +178,13 @@ SMALL = {
     "notes/one.md": f"# One\n\n{LIVE}\n\n<div>\n{LIVE} e < f\n</div>\n",
     "notes/two.md": NOTE,
     "notes/rungs/v99.md": SECOND,
-    **dict.fromkeys(("common/step.h", "plots/p.png", "plots/p.svg"), ""),
+    **dict.fromkeys(("common/step.h", "plots/p.png"), ""),
 }
 ON_PAGES = {
     "index.html": '<a href="rungs/v99.html">v99</a> | <h1>small</h1>',
     "rungs/v98.html": "It &lt;is&gt;. | 1 &amp; 2 | No note is written",
     "rungs/v99.html": """<span class="p p-Mark">,</span> | href="../notes/two.html#a-b" | a<br />\n<strong>Why.
- | "../pictures/p.svg" alt="a &amp; b\"""",
+ | "../pictures/p.png" alt="a &amp; b\"""",
     "notes/one.html": '&lt;script&gt;x&lt;/script&gt; &lt;b onclick | &lt;a href="javascript:x"&gt;c',
     "notes/two.html": """<p>two &amp; <em>more</em> | /common/step.h"><code> | /common/step.h#L1">h | href="#a-b"
  | <code>&lt;!-- kept --&gt;</code> | >775</td> | <span class="kt">int</span> | /steps/v98_first.cu#L2">code

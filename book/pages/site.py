@@ -22,7 +22,7 @@ from book.pages.prose import Renderer
 
 STYLE, SCRIPTS = "style.css", ("theme.js", "search.js", "ring.js")
 SEARCH, INDEX = "search.html", "search-index.js"
-PICTURES = (".png", ".svg", ".jpg")
+PICTURES = (".png", ".jpg")
 HIDDEN = {".git", "build", "__pycache__"}  # no part of the tree
 PLACES = {  # of the tree that have a page of the book's own
     "README.md": "index.html",
@@ -168,10 +168,8 @@ class Site:
         return f"{base}/{quote(path)}"
 
     def picture(self, here, source, link):
-        """A picture's; the SVG where there is one, which is sharp at every size."""
+        """A picture's."""
         path = beside(source, unquote(link))
-        sharp = str(PurePosixPath(path).with_suffix(".svg"))
-        path = sharp if self.exists(sharp) else path
         if EXTERNAL.match(link) or not self.exists(path) or not path.endswith(PICTURES):
             return self.complain(source, unquote(link), f"there is no picture {link} in the tree")
         place = f"pictures/{path.removeprefix('plots/')}"

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -209,9 +212,10 @@ bool fork_run() {
     run->failed = proof::ATOMICS;
     std::ranges::fill(turns_of, std::vector<int>());
     if (ftruncate(output, 0) != 0 || lseek(output, 0, SEEK_SET) != 0)
-        std::abort();
+        give_up(format("keeping what a run says fails: %s", std::strerror(errno)));
     std::fflush(nullptr);
-    if (fork() == 0) {
+    const pid_t forked = fork();
+    if (forked == 0) {
         dup2(output, 1);
         dup2(output, 2);
         unsetenv("EMULATOR_EXPLORE"); // a report's run is repeated in this order
@@ -219,21 +223,22 @@ bool fork_run() {
         return recording = is_run = true;
     }
     int status = 0;
-    wait(&status);
+    if (forked < 0 || waitpid(forked, &status, 0) != forked)
+        give_up(format("forking a run fails: %s", std::strerror(errno)));
     if (run->failed != proof::ATOMICS)
         proof::fails(run->failed, run->why, run->failed_at);
     (is_random ? randoms : classes) += !run->redundant;
     most_turns = std::max(most_turns, run->turns);
     if (status == 0)
         return false;
-    std::ostringstream command;
-    command << std::ifstream("/proc/self/cmdline").rdbuf();
-    std::string again = command.str();
+    std::ifstream command("/proc/self/cmdline");
+    std::string again(std::istreambuf_iterator<char>(command), {});
     std::ranges::replace(again, '\0', ' ');
     std::cerr << std::ifstream(format("/proc/self/fd/%d", output)).rdbuf();
-    std::cerr << "order " << classes + randoms
-              << " of those explored fails; again: EMULATOR_ORDER=" << order() << " " << again
-              << std::endl;
+    const bool is_slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    std::cerr << "order " << classes + randoms << " of those explored "
+              << (is_slow ? format("takes more than %d s", LIMIT) : "fails")
+              << "; again: EMULATOR_ORDER=" << order() << " " << again << std::endl;
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
@@ -242,6 +247,8 @@ void explore_launch() {
     if (run == nullptr)
         run = static_cast<Run *>(mmap(nullptr, sizeof(Run), PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (run == MAP_FAILED)
+        give_up(format("sharing %zu bytes fails: %s", sizeof(Run), std::strerror(errno)));
     static const std::time_t begun = std::time(nullptr);
     const int limit = std::atoi(runs_wanted);
     bool more = true;
@@ -277,8 +284,7 @@ int choose(const Warps &ready, const Warps &waiting) {
     for (const Parked &one : parked) // what the last turn makes another one repeats no run after it
         if (number > 0 && conflict(run->turn[number - 1], one.access))
             asleep.reset(warp_of(*one.thread));
-    Turn &turn = run->turn[number];
-    turn = {0, begin, begin, ready, waiting, asleep, {}};
+    Turn &turn = run->turn[number] = {0, begin, begin, ready, waiting, asleep, {}};
     asleep |= is_given ? nodes[number].done : Warps();
     Warps left = ready & ~asleep;
     run->redundant = left.none() || (is_given && !left[nodes[number].warp]);
@@ -372,8 +378,7 @@ bool next_turn(bool forced) {
     const auto rest = std::stable_partition(parked.begin(), parked.end(), [&](const Parked &one) {
         return !is_its(one) || !(one.where == where);
     });
-    const auto number_of = [](const Parked &one) { return one.thread->number; };
-    std::ranges::sort(rest, parked.end(), {}, number_of);
+    std::ranges::sort(rest, parked.end(), {}, [](const Parked &one) { return one.thread->number; });
     std::for_each(rest, parked.end(), [](const Parked &one) { make_runnable(*one.thread); });
     parked.erase(rest, parked.end());
     return true;

@@ -38,15 +38,6 @@ enum cublasLtEpilogue_t {
 };
 // clang-format on
 
-namespace emulator::blas {
-
-// Of a product, a matrix or a preference: values of any type, by their attributes.
-struct Attributes {
-    std::int64_t values[32];
-};
-
-} // namespace emulator::blas
-
 #define EMULATOR_ATTRIBUTES_OF(kind)                                                               \
     using kind##Opaque_t = emulator::blas::Attributes;                                             \
     using kind##_t = kind##Opaque_t *;                                                             \

@@ -58,6 +58,10 @@ struct Matrix {
     cublasOperation_t op = CUBLAS_OP_N;
     std::int64_t stride = 0;
 };
+// Of cuBLASLt's product, matrix or preference: values of any type, by their attributes.
+struct Attributes {
+    std::int64_t values[32];
+};
 
 // D = alpha op(A) op(B) + beta C, of m x n, for each of a batch; op of C and D: by rows. Alpha and
 // beta have the type of the computation, for which cuBLAS 10 had types of data.
