@@ -61,7 +61,8 @@ def test_report(program, pair):
     assert row == recorded, "if it should: python3 -m planted.plant reports"
 
 
-ROWS = re.findall(r"^\| ([vs]\d+) (.*)", (ROOT / "notes/proof.md").read_text(), re.MULTILINE)
+PROOF = (ROOT / "notes/proof.md").read_text()
+ROWS = re.findall(r"^\| ([vs]\d+) (.*)", PROOF, re.MULTILINE)
 SAID = {(r, bug): end for r, row in ROWS for bug, end in re.findall(r"([\w-]+): ([\w ]+) \|", row)}
 FOUND_AT = {(row[1], row[0]): row[3].split() for row in plant.read_found()}
 
@@ -75,6 +76,15 @@ def test_proof(program, pair):
     path = BUILD / "emulated/planted" / program
     said = call(path, pair.name, *FOUND_AT[key], "--policy=eager").stdout
     assert SAID[key] == max(re.findall(r"(?m)^\w+: (\w+): |^orders .*(condition \d)", said)[0])
+
+
+@pytest.mark.needs("emulated/v19")
+@pytest.mark.parametrize("orders, n", re.findall(r"(\d+) with\s`--n (\d+)`", PROOF))
+def test_explored(orders, n):
+    """What the page says of all orders of v19's claims."""
+    words = f"--m 128 --n {n} --k 64 --policy eager".split()
+    ended = call(BUILD / "emulated/v19", *words, env={"EMULATOR_EXPLORE": "1000"}, ends_well=True)
+    assert f"all {orders} orders" in ended.stdout
 
 
 @pytest.mark.check

@@ -59,16 +59,16 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59324,
+    ".": 59332,
     "emulator": 14119,
     "emulator/tests": 3220,
     "common/harness common/step.h": 6289,
     "bench notes/tools": 5635,
     "Makefile make": 852,
     "plots": 1900,
-    "book": 1531,
+    "book": 1529,
     "library examples": 894,
-    "conftest.py tests": 9416,
+    "conftest.py tests": 9426,
     "tests/unit": 1928,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1723,
