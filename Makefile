@@ -21,11 +21,11 @@ step: | need-machine
 	$(call build,$(PROGRAM))
 	@$(PROGRAM) $(ARGS)
 
-#? make trace N=7       record what the warps of one CTA do, and when: for Perfetto or
-#?                      chrome://tracing, and as a picture (ARGS="--cta 5 --k 512" for more)
-trace: | need-machine need-python
-	$(call build,$(TRACED))
-	@$(PYTHON) -m bench.trace $(TRACED) --out $(BUILD)/trace $(ARGS)
+#? make trace N=7       record what the warps of one CTA do on the emulator, in which order: for
+#?                      Perfetto or chrome://tracing, and as a picture (ARGS="--cta 5 --k 512")
+trace: | need-gxx need-python
+	$(call build,$(BUILD)/emulated/$(RUNG))
+	@$(PYTHON) -m bench.trace $(BUILD)/emulated/$(RUNG) --out $(BUILD)/trace $(ARGS)
 
 #? make diff N=7        show what rung 7 changes from the rung that it grows from
 diff:

@@ -68,7 +68,6 @@ KIND_OF = {
 NAMED = {field.removesuffix(".*") for field in KIND_OF if field.endswith(".*")}
 NAMED |= {field.partition(".*.")[0] for field in KIND_OF if ".*." in field}
 written = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make one each time
-TRACE = "trace"  # of a traced program; bench/trace.py reads it
 
 
 def leaves(holder, field=""):
@@ -85,7 +84,7 @@ def leaves(holder, field=""):
 
 def check(row):
     """ValueError that names a field which there is not, or which is something else."""
-    for field, holder, key in leaves({key: one for key, one in row.items() if key != TRACE}):
+    for field, holder, key in leaves(row):
         value = holder[key]
         if field not in KIND_OF:
             raise ValueError(f"there is no field {field}")

@@ -4,7 +4,7 @@
   const box = document.querySelector(".moving");
   const one = (what, where = box) => where.querySelector(what);
   const all = (what) => [...box.querySelectorAll(what)];
-  const { code, fills, warps, titles, moments, end, complete } = JSON.parse(one("script").textContent);
+  const { code, fills, warps, titles, moments, end } = JSON.parse(one("script").textContent);
   const slider = one("input");
   const button = one("button");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -60,8 +60,7 @@
     const [, until, line, words] = events[at];
     const now = time < until;
     const over = !now && at === events.length - 1;
-    const last = complete ? "has ended; its last event" : "the trace has no later event; the last";
-    does.textContent = now ? words : `${over ? last : "between two events; the last"}: ${words}`;
+    does.textContent = now ? words : `${over ? "has ended; its last event" : "between two events; the last"}: ${words}`;
     place.classList.toggle("past", !now);
     const known = events.slice(0, at + 1).filter((event) => event[2]).pop();
     if (known) showCode(one("pre", place), known[2], now && line);

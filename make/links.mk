@@ -1,14 +1,14 @@
 # How sources for the emulator become objects, and objects become libraries and programs.
 $(HARNESS) $(EMULATED_HARNESS):
 	$(Q)rm -f $@; ar rcs $@ $^
-$(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): $(HARNESS) $(BUILD)/commit.o
+$(PROGRAMS) $(VARIANTS) $(RIVALS) $(ENERGY): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $(filter %.o,$^) $(HARNESS) $(LDLIBS))
-KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) \
+KERNELS := $(EMULATED_PROGRAMS) $(OTHER_PROBES) \
     $(ENERGY_TEST) $(DEVICE_EMULATED) $(LIBRARY_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
 $(KERNELS:%=%.o) $(BUILD)/library/linear-emulated.o $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags
-	$(call run,c++ $(SOURCE)$(if $(findstring /trace/,$@), (traced)),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
+	$(call run,c++ $(SOURCE),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
 	    -x c++ -c $(SOURCE) -o $@ || make/twins.sh $(SOURCE) $@.d)
 
 # The emulator observes a program's loads and stores: it finds races, counts bank conflicts and bytes,
@@ -25,5 +25,5 @@ $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :
 # What is left of a rung that was renamed names the old file.
 $(STEPS)/%.cu: ;
 -include $(wildcard $(foreach d,library steps ptx energy kernels standalone emulated \
-    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
+    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))

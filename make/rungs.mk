@@ -1,8 +1,7 @@
-# What nvcc builds of the rungs: programs, traced programs, PTX, standalone files.
+# What nvcc builds of the rungs: programs, PTX, standalone files.
 
 PROGRAMS := $(RUNGS:%=$(BUILD)/steps/%)
 PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
-TRACED_PROGRAMS := $(RUNGS:%=$(BUILD)/trace/steps/%)
 
 # Rewritten only if their text has changed, so that what depends on them is rebuilt only then. The
 # commit gets +dirty if a program's sources differ from it. Not for verbs that build no program.
@@ -28,7 +27,6 @@ C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
 ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
 CU_OBJECTS := $(patsubst common/%.cu,$(BUILD)/%.cu.o,$(wildcard common/harness/gpu/*.cu))
 HARNESS := $(BUILD)/harness/libharness.a
-TRACE_MEASURE := $(BUILD)/harness/trace/measure.o $(BUILD)/harness/trace/gpu/listen.o
 # What cublasLt.h calls the tiles, stages and clusters of its algorithms, by their numbers.
 LT_NAMES := $(BUILD)/harness/lt_names.o
 $(LT_NAMES): $(BUILD)/flags
@@ -38,7 +36,7 @@ $(LT_NAMES): $(BUILD)/flags
 TUNE := $(BUILD)/harness/tune.o
 TUNE_ASAN := $(BUILD)/harness-asan/tune.o
 $(HARNESS): $(C_OBJECTS) $(CU_OBJECTS) $(LT_NAMES) $(TUNE)
-$(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
+$(C_OBJECTS): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
 $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(SANITIZE) $(INCLUDE) $(DEPS))
@@ -63,19 +61,7 @@ $(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags \
 $(PTX): $(BUILD)/ptx/%.ptx: $(BUILD)/steps/%.o ;
 .PHONY: always
 
-# A traced rung is the rung's source after a header that replaces the functions that it calls. The four
-# warps of a warpgroup do the same work: one of them is traced.
-TRACE_FLAGS = -include trace/hooks.cuh \
-    -DTRACE_WARPS=$(if $(shell grep -lE 'device/wgmma(_e4m3)?\.cuh' $(SOURCE)),4,1)
-# Where a rung has no register left, tracing may spill a word or two.
-$(TRACED_PROGRAMS:%=%.o): PTXAS := -Xptxas -v
-$(TRACED_PROGRAMS:%=%.o): REFUSED := C75[0-9][0-9]
-$(TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
-	$(call nvcc,$< (traced),$(call compile_rung,$<,$(TRACE_FLAGS) $(DEPS) -MT $@))
-
-# These objects take the place of the harness' measure.o.
-$(TRACED_PROGRAMS): $(TRACE_MEASURE)
-$(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY): %: %.o
+$(PROGRAMS) $(VARIANTS) $(RIVALS) $(ENERGY): %: %.o
 
 STANDALONE := $(RUNGS:%=$(BUILD)/standalone/%.cu)
 $(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write.py standalone/main.cu \

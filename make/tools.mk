@@ -23,7 +23,7 @@ missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): 
     12.8 or later (https://developer.nvidia.com/cuda-downloads), or say where it is with CUDA_HOME=)
 need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
 need_gpu = $(if $(GPU_DEVICES),,$(error no GPU was found (/dev/nvidia0, /dev/dxg), and this verb needs one; \
-    step, trace and ladder run on a CPU with EMULATE=1))
+    step and ladder run on a CPU with EMULATE=1))
 PYTHON_IS := import sys; print("new" if sys.version_info >= (3, 9) else sys.version.split()[0])
 python_is = $(shell $(PYTHON) -c '$(PYTHON_IS)' 2>/dev/null)
 need_python = $(if $(filter new,$(python_is)),,$(error $(PYTHON) $(or $(python_is:%=is Python %),was not found): \
@@ -34,7 +34,7 @@ GXX_VERSION = $(firstword $(subst ., ,$(shell $(CXX) -dumpfullversion 2>/dev/nul
 need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is not g++ 12 or \
     later, which the emulator needs: install g++, or name it with CXX=))
 
-# The machine that `step`, `trace` and `ladder` run on. /dev/dxg is the GPU under WSL, Linux on Windows.
+# The machine that `step` and `ladder` run on. /dev/dxg is the GPU under WSL, Linux on Windows.
 GPU_DEVICES := $(wildcard /dev/nvidia[0-9]* /dev/dxg)
 EMULATE ?= $(if $(and $(NVCC),$(GPU_DEVICES)),0,1)
 $(if $(filter 0 1,$(EMULATE)),,$(error EMULATE=$(EMULATE): it is 1 for the emulator or 0 for a GPU))
@@ -94,7 +94,6 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | need-python
 
 # What the verbs run.
 PROGRAM = $(BUILD)/$(if $(EMULATED),emulated,steps)/$(RUNG)
-TRACED = $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
 BUILT = $(call option,build,$(filter-out build,$(BUILD)))
 LADDER = $(PYTHON) -m bench.ladder $(if $(EMULATED),--emulate) $(call option,track,$(TRACK)) \
     $(call option,sizes,$(SIZES)) $(call option,protocol,$(PROTOCOL)) $(BUILT) $(ARGS)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from itertools import cycle
 
 import pytest
 
-from tools import BUILD, FULL, ROOT, STANDALONE, TRACED, call, tool
+from tools import BUILD, FULL, ROOT, STANDALONE, call, tool
 
 from bench import rungs
 from planted.plant import source_of
@@ -72,12 +71,6 @@ STANDALONE_AT = [
     ("[vsaf]", CLIPS, "1 8 8, 200 456 200"),
     ("a", "", "256 128 20480"),  # a sum beyond what fp16 holds, were A not mostly 0
     ("t", "", "4 4, 1000 1004, 4 131072, 131072 4"),
-]
-TRACED_AT = [  # several tiles for each CTA, and more k-tiles than stages
-    ("v04", "", "2048 2048 1024"),
-    ("a02", "", "1024 1024 512"),
-    ("t", "", "4096 4096"),
-    ("v07|v12|v16|a05", "", "4096 4096 1024"),
 ]
 
 
@@ -177,13 +170,3 @@ def test_standalone(rung):
     for words in [[], *shapes_of(rung, STANDALONE_AT)]:
         ended = run(BUILD / "standalone" / rung, *words)
         assert ended.returncode == 0 and " verified, " in ended.stdout, ended.stdout
-
-
-@pytest.mark.parametrize("rung", TRACED)
-@pytest.mark.needs("trace/steps/{rung}")
-def test_traced(rung, tmp_path):
-    """A traced launch is right, and what its warps wrote down can be true."""
-    (words,) = shapes_of(rung, TRACED_AT)
-    command = [sys.executable, "-m", "bench.trace", BUILD / "trace/steps" / rung, "--out", tmp_path]
-    ended = run(*command, *options(rung, words))
-    assert ended.returncode == 0, ended.stdout

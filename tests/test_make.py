@@ -39,16 +39,16 @@ plan $alone                         => .
 plan step N=7; plan step N=07; plan step N=v7; plan step N=V07; plan step 7 => ^$tmp/steps/v07 *$
 plan step 7 EMULATE=1 ARGS='--policy lazy' => ^$tmp/emulated/v07 --policy lazy$
 plan step 7 GPU_DEVICES=; plan step 7 NVCC=; bare -n step 7 => ^$tmp(/bare)?/emulated/v07 *$
-plan trace 7 EMULATE=1 ARGS='--cta 3' => bench.trace $tmp/trace/emulated/v07 --out $tmp/trace --cta 3$
+plan trace 7 ARGS='--cta 3'     => bench.trace $tmp/emulated/v07 --out $tmp/trace --cta 3$
 plan standalone all                 => standalone.write steps/a01_
 plan emulate FILE=a.cu ARGS='-D X=1 -- 3' => emulator.translate 'a.cu' -D X=1 -- 3$
 plan compare OLD="x'; y" NEW='x$$(y)' => bench.compare 'x'\\''; y' 'x\$\(y\)' *$
 plan plots RESULTS=$'x\ny'         => --results 'x y'
 plan ladder TRACK=all SIZES=8,4x5x6 PROTOCOL=both => --track 'all' --sizes '8,4x5x6' --protocol 'both'
 plan ladder EMULATE=1 ARGS='--jobs 2' => bench.ladder --emulate  *--build '$tmp' .*--jobs 2$
-plan STRICT=1 $tmp/emulated/v07.o   => ^g\+\+ (?!.*(-Wno-error|include trace)).*-Werror
+plan STRICT=1 $tmp/emulated/v07.o   => ^g\+\+ (?!.*-Wno-error).*-Werror
 own $tmp/emulated/v07.o             => ^g\+\+ .*-Wno-error
-own $tmp/steps/v07.o                => ^make/nvcc.sh (?!.*(-Werror|include trace))
+own $tmp/steps/v07.o                => ^make/nvcc.sh (?!.*-Werror)
 mkdir -p $tmp/e/emulated && echo $tmp/e/emulated/v07.o: steps/v07_old.cu >$tmp/e/emulated/v07.d && make -n step 7 BUILD=$tmp/e EMULATE=1 => ^$tmp/e/emulated/v07
 bare -n step 7                      => ^g\+\+ (?!.*(nvcc|nonexistent)).*steps/v07
 bare standalone 7                   => ^$tmp/bare/standalone/v07.cu: nvcc .* v07.cu && 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tools import BUILD, ROOT, STANDALONE, TRACED, call, touched
+from tools import BUILD, ROOT, STANDALONE, call, touched
 
 from bench import rungs
 from planted.plant import source_of
@@ -117,7 +117,6 @@ TMA = {"sm_90", "sm_100", "sm_120"}
 GPUS = {"a": {*TMA, "sm_80", "sm_86", "sm_89"}, "t": TMA, "v": {"sm_90a"}}
 GPUS |= {"s": GPUS["v"], "f": GPUS["v"]}
 MORE = [*VARIANTS, *(f"standalone/{rung}" for rung in STANDALONE)]
-MORE += [f"trace/steps/{rung}" for rung in TRACED]
 SAMPLE = ("/a02-fp32-sums", "/f02-every-2", "/t08-six-ctas", "/v08-no-multicast", "/v07")
 
 
@@ -135,7 +134,7 @@ def test_is_built(program):
     """For the GPUs that it is for; make has refused what spills or is serialised."""
     found = set(re.findall(r"for '(sm_\w+)'", (BUILD / f"{program}.ptxas.log").read_text()))
     wanted = GPUS[re.search(r"[vsatf]\d\d", program)[0][0]]
-    assert found == wanted or (len(found) == 1 and not program.startswith(("steps", "trace")))
+    assert found == wanted or (len(found) == 1 and not program.startswith("steps"))
 
 
 # A rung, a text in it, by what a mistake replaces it, and what the log says then.

@@ -8,23 +8,6 @@ import re
 from bench import trace as traces
 from book.pages import highlight
 
-# What an event says; bench/traces/README.md says what its numbers mean.
-WORDS = {
-    "init": "initialises {at}: {value} arrivals",
-    "wait": "waits for {at}, parity {value}",
-    "arrive": "arrives on {at}",
-    "expect": "arrives on {at} and announces {value:,} bytes",
-    "load": "starts the load of {tile}",
-    "multiply": "starts {value} wgmmas on {at} and {tile}",
-    "multiply wait": "waits until at most {value} groups of its wgmmas are in flight",
-    "store": "starts a TMA store from {tile}",
-    "store commit": "commits its TMA stores",
-    "store wait": "waits until its TMA stores are {stored}",
-    "barrier": "waits at barrier {value}",
-    "cluster": "waits for the cluster",
-    "write": "writes results",
-}
-LEFT = {0: "waits until its wgmmas are complete", traces.TOKEN: "waits for {at}, by token"}
 AROUND = 2  # lines that are shown before and after the one that a warp is at
 CHANGES = ("begin", "landed", "taken", "done")  # of a stage's state
 BK = re.compile(r"^constexpr int BK = (\d+);", re.MULTILINE)
@@ -41,16 +24,6 @@ def lines_today(recorded_lines, text):
             at = number - 1 if number - 1 in same else same[0]
             found[number] = at = at + 1
     return found
-
-
-def words_of(trace, event):
-    """What a warp does in an event, in a few words."""
-    said = WORDS[event.what]
-    if (event.what, event.value) in (("wait", traces.TOKEN), ("multiply wait", 0)):
-        said = LEFT[event.value]
-    stored = "read from shared memory" if event.extra else "complete"
-    places = {"at": trace.name(event.address), "tile": trace.name(event.other)}
-    return said.format(value=event.value, stored=stored, **places)
 
 
 def fills_of(trace, text):
@@ -82,8 +55,8 @@ def moving(name, text):
     lines, fills = lines_today(trace.lines, text), fills_of(trace, text)
     warps = [
         [
-            [event.begin, event.end, lines.get(event.line, 0), words_of(trace, event)]
-            for event in warp.events
+            [begin, end, lines.get(line, 0), words]
+            for begin, end, line, words in traces.told_of(warp)
         ]
         for warp in trace.warps
     ]
@@ -98,6 +71,5 @@ def moving(name, text):
         "titles": [trace.title(warp) for warp in trace.warps],
         "moments": sorted(times),
         "end": trace.end,
-        "complete": trace.complete,
         "commit": trace.run.commit,
     }

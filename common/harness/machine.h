@@ -1,6 +1,6 @@
 /* The machine, GPU or emulator, that a rung's program is linked for. The files of gpu/ and of
  * emulated/ are two implementations of this header and of what device.h, reference.h and check.h
- * leave to a machine. A traced rung's program has trace/measure.c in place of measure.c. */
+ * leave to a machine. */
 #pragma once
 
 #include "harness/report.h"
@@ -28,10 +28,7 @@ enum { MOST_KERNELS = 64, MOST_TRIALS = 12 + MOST_KERNELS };
  * them before its own shape, --trials lists them. Returns their number: 0 on a GPU. */
 size_t machine_trials(const step *step, int sms, const options *options, trial trials[MOST_TRIALS]);
 
-/* Whether machine_measure() traces a launch. */
-bool machine_traces(void);
-
 /* Measures a step whose result is right: times on a GPU, unless the options exclude them; counts on
- * the emulator; the events of one CTA in a program that traces. They go into the report, unless the
- * verification has found a mistake by then, and stay until the next call. */
+ * the emulator. They go into the report, unless the verification has found a mistake by then, and
+ * stay until the next call. */
 void machine_measure(workload *workload, verification *verification, report *report);

@@ -11,7 +11,6 @@
 #include "harness/arithmetic.h"
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
-enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };
 
 static const char ALL[] = "all", BEST[] = "best:";
 
@@ -71,10 +70,6 @@ static const option OPTIONS[] = {
      FLAG, TO(tune), HAS_TIMES | HAS_KERNELS | HAS_RANKING, 0, 0},
     {"--explain", "", "print which kernels the rung would rather take, and why; run nothing", FLAG,
      TO(explain), HAS_KERNELS | HAS_REASONS, 0, 0},
-    {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), HAS_TRACE,
-     0, INT_MAX},
-    {"--events", "E", "how many events of each warp to keep (default 8192)", NUMBER, TO(events),
-     HAS_TRACE, 1, MOST_EVENTS},
     {"--device", "I", "which GPU (default 0)", NUMBER, TO(device), HAS_DEVICES, 0, INT_MAX},
     {"--trials", "",
      "print the shapes that a run without a shape tries too, and the options for each", FLAG,
@@ -91,11 +86,10 @@ static const struct lack {
     unsigned what;
     const char *why;
 } LACKS[] = {
-    {HAS_TIMES, "nothing is timed on the emulator, nor where a rung is traced"},
+    {HAS_TIMES, "nothing is timed on the emulator"},
     {HAS_CUBLASLT, "there is no cuBLASLt to compare with: this rung moves words"},
     {HAS_DEVICES, "the emulator has one device, a CPU"},
     {HAS_POLICIES, "a GPU orders events itself; this is for the emulator (make step EMULATE=1)"},
-    {HAS_TRACE, "this program does not trace; use make trace"},
     {HAS_KERNELS, "this rung has one kernel"},
     {HAS_RANKING, "this rung does not rank its kernels"},
     {HAS_REASONS, "this rung does not explain its choice"},
@@ -267,9 +261,7 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
                    .seed = 1,
                    .protocol = (rules->has & HAS_TIMES) != 0 ? PROTOCOL_BURST : PROTOCOL_NONE,
                    .is_default = true,
-                   .random_orders = 1,
-                   .cta = MIDDLE_CTA,
-                   .events = TRACED_EVENTS};
+                   .random_orders = 1};
     for (int i = 1; i < argc && !o->help; ++i) {
         const option *option = parse_option(argv, &i, rules, o, error, size);
         if (option == NULL) {
@@ -302,9 +294,8 @@ void options_print_help(FILE *out, const step *step, const option_rules *rules) 
             "%s: %s\n\nRuns the rung, checks its result against an independent reference and %s.\n"
             "It takes %s; by default m=%d n=%d",
             step->name, step->idea,
-            (rules->has & HAS_TRACE) != 0   ? "records what\nthe warps of one CTA do, and when"
-            : (rules->has & HAS_TIMES) != 0 ? "times it\nbeside others"
-                                            : "counts\nwhat it moves and waits for",
+            (rules->has & HAS_TIMES) != 0 ? "times it\nbeside others"
+                                          : "counts\nwhat it moves and waits for",
             rule, rules->m, rules->n);
     fprintf(out, (rules->has & HAS_K) != 0 ? " k=%d.\n\n" : ".\n\n", rules->k);
     for (const option *option = OPTIONS; option < OPTIONS + OPTION_COUNT; ++option) {

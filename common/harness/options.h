@@ -10,7 +10,6 @@
 #include "step.h"
 
 enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_CALL, PROTOCOL_NONE };
-enum { MIDDLE_CTA = -1 };
 /* Of cuBLASLt's algorithms; one is a cublasLtMatmulAlgo_t in hexadecimal digits: cuBLASLt of the
  * same version takes it back. */
 enum { MOST_HEURISTICS = 64, ALGORITHM_DIGITS = 128 };
@@ -21,12 +20,11 @@ enum {
     HAS_CUBLASLT = 2,  /* beside it */
     HAS_DEVICES = 4,   /* to choose from */
     HAS_POLICIES = 8,  /* for the order of events */
-    HAS_TRACE = 16,    /* it traces one launch, and nothing is timed or counted */
-    HAS_KERNELS = 32,  /* to choose among */
-    HAS_K = 64,        /* it multiplies; else it moves words */
-    HAS_SCALARS = 128, /* alpha and beta */
-    HAS_RANKING = 256, /* of its kernels, for a shape */
-    HAS_REASONS = 512, /* for its choice of a kernel */
+    HAS_KERNELS = 16,  /* to choose among */
+    HAS_K = 32,        /* it multiplies; else it moves words */
+    HAS_SCALARS = 64,  /* alpha and beta */
+    HAS_RANKING = 128, /* of its kernels, for a shape */
+    HAS_REASONS = 256, /* for its choice of a kernel */
 };
 
 /* What differs between the command lines of programs. */
@@ -57,8 +55,6 @@ typedef struct options {
     int candidates;     /* of its kernels, of which the fastest is timed beside the choice */
     bool tune;          /* time beside it what the quick tuner picks (tune.h) */
     bool explain;       /* print why, and run nothing */
-    int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
-    int events;         /* of each warp that are kept */
     bool is_default;    /* neither the shape nor the policy was given */
     int first_order;    /* of policy all: the fixed policies before it are left out */
     int random_orders;  /* of all policies, after the fixed ones: their seeds begin at `seed` */

@@ -125,9 +125,7 @@ static void print_right(FILE *out, const report *report) {
     fprintf(out, "%s%s%s%s\n", other != NULL ? other->title : "nothing beside it",
             other != NULL ? " agrees" : "",
             workload->device->info.emulated ? "" : "; guards intact",
-            !verification->made[PHASE_AFTER_TIMING] ? ""
-            : report->trace != NULL                 ? "; the traced launch is right"
-                                                    : "; timed buffers checked again");
+            !verification->made[PHASE_AFTER_TIMING] ? "" : "; timed buffers checked again");
     /* What narrow sums lose: of the step beside those of whom it is compared with. */
     const bool narrow = workload->arithmetic.scaled && verification->made[PHASE_TIMED];
     for (int who = 0; who < workload->contenders && narrow; ++who) {
@@ -220,9 +218,6 @@ void report_print_measured(FILE *out, const report *report) {
     }
     if (report->emulation != NULL) {
         emulation_print(out, report->emulation);
-    }
-    if (report->trace != NULL) {
-        trace_print(out, report->trace);
     }
     fflush(out);
 }
@@ -427,11 +422,6 @@ void report_write(const report *report, const char *path) {
         json_open(&json, "emulator", '{');
         json_text(&json, "policies", report->verification->orders);
         emulation_write(&json, report->emulation);
-        json_close(&json, '}');
-    }
-    if (report->trace != NULL) {
-        json_open(&json, "trace", '{');
-        trace_write(&json, report->trace);
         json_close(&json, '}');
     }
     const char *why = json_commit(&json, path);

@@ -7,7 +7,6 @@
 #include "emulator/emulator.h"
 #include "harness/json.h"
 #include "harness/timing.h"
-#include "harness/trace.h"
 #include "harness/verify.h"
 
 /* What the emulator reports of one launch, instead of times. */
@@ -32,7 +31,6 @@ typedef struct report {
     size_t trials;
     const timing *timing;       /* NULL if nothing was timed */
     const emulation *emulation; /* NULL on a GPU, or if something is wrong */
-    const trace *trace;         /* NULL unless the program traces, or if something is wrong */
 } report;
 
 /* Prints if it is so. */

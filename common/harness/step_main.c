@@ -182,7 +182,7 @@ static bool run(program *program, const options *o) {
     if (o->explain) {
         return explain(program->step, o);
     }
-    if (o->trials || (o->is_default && !machine_traces())) {
+    if (o->trials || o->is_default) {
         trials.count = machine_trials(program->step, program->device.info.sms, o, trials.of);
     }
     if (o->trials) {

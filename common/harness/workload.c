@@ -260,9 +260,8 @@ static void open_share(workload *workload, contender *contender, size_t copy) {
     share->problem.d = share->d.payload;
     share->problem.scale_a = memory[OPERAND_SCALE_A];
     share->problem.scale_b = memory[OPERAND_SCALE_B];
-    /* The emulator has the stricter rules for early launches; a trace is written before any wait.
-     */
-    share->problem.early = contender->role == CONTENDER_EARLY || (emulated && !machine_traces());
+    /* The emulator has the stricter rules for early launches. */
+    share->problem.early = contender->role == CONTENDER_EARLY || emulated;
     share->problem.kernel = workload->options->kernel;
     if (contender->role == CONTENDER_STEP) {
         machine_watch_output(share->d.payload, bytes);

@@ -61,6 +61,8 @@ void shared_access(Thread &thread, const Access &access) {
         bank_access(thread, first + std::uint32_t(done), int(std::min(WIDEST, access.bytes - done)),
                     access.is_write, access.pc);
     access_shared(*thread.cta, first, access.bytes, {access.is_write, access.pc, access.strength});
+    if (access.is_write)
+        trace::wrote(thread, "shared memory", access.pc);
 }
 
 // By an address that mapa.u64 gave: rungs have none.
@@ -115,6 +117,7 @@ bool global_access(const Thread &thread, const Access &access) {
                  "has waited for the launch before, which may still use that memory, nor comes "
                  "after a thread that has");
         output_written(thread, access.address, access.bytes, access.pc);
+        trace::wrote(thread, "global memory", access.pc);
     }
     access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
     (access.is_write ? counts.global_written_bytes : counts.global_read_bytes) += access.bytes;

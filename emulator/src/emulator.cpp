@@ -1,4 +1,4 @@
-// What a launch did, as the harness sees it: counts, the output, and the operations for a trace.
+// What a launch did, as the harness sees it: counts, the output.
 #include "emulator/emulator.h"
 
 #include "machine.h"
@@ -64,49 +64,15 @@ void output_written(const Thread &thread, const void *address, std::size_t bytes
     }
 }
 
-// ---------------------------------------------------------------------------- steps
-
-static std::uint32_t steps = 0;
-static emulator_listener listener = nullptr;
-static void *listener_context = nullptr;
-
-// A shared address, or 0 for nothing.
-static std::uint32_t address_of(std::uint32_t offset) {
-    return offset == Operation::NOWHERE ? 0 : SHARED_BASE + offset;
-}
-
-std::uint32_t next_step() { return ++steps; }
-
 void clock_read(Site where) { proof::fails(proof::CHOICES, "a clock is read", where); }
-std::uint32_t last_step() { return steps; }
 
 bool is_shared(const void *address) { return current->cta->shared.contains(address); }
-
-void tell_operation(const Operation &operation) {
-    if (listener == nullptr || operation.kind == OperationKind::COPY)
-        return;
-    const uint3 &cta = operation.cta->block_index;
-    const emulator_operation told = {.kind = emulator_operation_kind(operation.kind),
-                                     .cta = {cta.x, cta.y, cta.z},
-                                     .is_own = operation.issuer->cta == operation.cta,
-                                     .warp = operation.issuer->warp(),
-                                     .started = operation.started,
-                                     .happened = next_step(),
-                                     .tile = address_of(operation.tile),
-                                     .barrier = address_of(operation.barrier)};
-    listener(&told, listener_context);
-}
 
 } // namespace emulator
 
 void emulator_watch_output(const void *begin, size_t bytes) {
     emulator::output = static_cast<const char *>(begin);
     emulator::written.assign((bytes + emulator::ELEMENT - 1) / emulator::ELEMENT, 0);
-}
-
-void emulator_listen(emulator_listener listener, void *context) {
-    emulator::listener = listener;
-    emulator::listener_context = context;
 }
 
 void emulator_get_counts(emulator_counts *counts) {

@@ -295,6 +295,7 @@ void fail_with_deadlock(const Cluster &cluster) {
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     counts_reset();
     explore::launch_begins();
+    trace::begin_launch(grid);
     report_faults();
     bank_reset();
     running_grid = {&grid, &body, int(volume(grid.grid) / volume(grid.cluster))};
@@ -310,6 +311,7 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
         end_cluster();
     }
     order::end_work();
+    trace::end_launch();
 }
 
 } // namespace emulator

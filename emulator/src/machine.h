@@ -79,6 +79,7 @@ struct Thread {
     std::uint64_t aligned_calls = 0;    // executed
     unsigned aligned_line = 0;          // of the last of them
     std::uintptr_t last_access = 0;     // where the kernel's code last touched memory
+    std::uint32_t blocked = 0;          // the step in which it was, for its trace
     WaitQueue *times_out_in = nullptr;  // while it is in wait_until_or_time_out(): its queue
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
     Spin spin;
@@ -261,6 +262,7 @@ void wait_until(WaitQueue &queue, const Done &done, Origin where, const Describe
         return;
     Thread &thread = *current;
     thread.wait = {where, std::ref(describe)};
+    thread.blocked = next_step();
     do {
         queue.threads.push_back(&thread);
         leave();

@@ -67,6 +67,8 @@ void move_together(Move &move, const void *row, bool is_write) {
                  "%s: the row at shared address 0x%x is not 16-byte aligned", name,
                  SHARED_BASE + move.row);
         access_shared(*move.cta, move.row, ROW_BYTES, {is_write, move.site});
+        if (is_write)
+            trace::wrote(*current, "shared memory", move.site);
     }
     warp_together(name, &move, is_write ? move_all<true> : move_all<false>, move.site);
 }

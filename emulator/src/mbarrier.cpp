@@ -155,7 +155,7 @@ std::string partner_of(const Barrier &barrier) {
 // For the story (story.h).
 void record(const Barrier &barrier, std::uint64_t phase, const char *did, Site where,
             int bytes = 0) {
-    if (story::is_recorded)
+    if (story::is_recorded || trace::is_on)
         story::add(bytes > 0 ? format("expects %d bytes", bytes) : did,
                    mbarrier_name(barrier.place) + format(", phase %llu", Number(phase)), where);
 }

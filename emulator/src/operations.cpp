@@ -39,7 +39,7 @@ void complete(const Operation &operation) {
         operation.cta->ended[order::epoch_now().agent] = {order::epoch_now(), 0, operation.site};
     operation.complete(operation);
     in_progress = nullptr;
-    tell_operation(operation);
+    trace::happened(operation);
     if (operation.agent == order::NO_AGENT)
         order::end_operation(*operation.context);
     order::enter(before);
@@ -124,8 +124,8 @@ void submit(Operation operation) {
         order::running(), {current->number, current->cta->rank, operation.name, operation.site},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
     story::record_issue(*operation.context);
-    if (operation.kind != OperationKind::COPY)
-        operation.started = next_step();
+    operation.started = next_step();
+    trace::starts(operation);
     if (completes_now(operation))
         complete(operation);
     else

@@ -75,10 +75,6 @@ const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 // Whether any operation is pending.
 bool anything_pending();
 
-// An operation has happened: the listener is told, if there is one. Its start and its end are
-// steps. Nothing is told of cp.async, of which every thread has many.
-void tell_operation(const Operation &operation);
-
 // What waits for an operation, by its name.
 const char *wait_of(std::string_view operation);
 

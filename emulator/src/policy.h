@@ -8,7 +8,6 @@
 
 namespace emulator {
 
-// The kinds of emulator_operation_kind in its order, and one that no listener is told of.
 enum class OperationKind {
     LOAD,        // a TMA load writes shared memory
     MATMUL,      // a wgmma reads its tiles and writes its accumulators

@@ -147,6 +147,10 @@ Clock add_rows(std::vector<Row> &rows, const Access &access, bool is_left, const
 } // namespace
 
 void add(const std::string &did, const std::string &carrier, const Origin &where) {
+    if (trace::is_on)
+        trace::did(did, carrier, where);
+    if (!is_recorded)
+        return;
     order::Context &me = order::running();
     add_to(column_of_running(), {order::epoch_now(), did, carrier, where, me.clock});
     for (std::int32_t &done : me.self.times.done) // accesses come before it or after it

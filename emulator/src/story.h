@@ -4,6 +4,7 @@
 #pragma once
 
 #include "order.h"
+#include "trace.h"
 #include "emulator/report.h"
 
 namespace emulator::story {
@@ -14,7 +15,7 @@ extern const bool is_recorded; // EMULATOR_STORY is set, and not to 0
 void add(const std::string &did, const std::string &carrier, const Origin &where);
 template <typename... Arguments>
 void record(const Origin &where, const char *did, const char *carrier, Arguments... arguments) {
-    if (is_recorded)
+    if (is_recorded || trace::is_on)
         add(did, format(carrier, arguments...), where);
 }
 void record_issue(const order::Context &operation); // by the running thread

@@ -109,8 +109,14 @@ void read_chunks(Cta &cta, const std::vector<std::uint32_t> &chunks, std::uint8_
     }
 }
 
-// Makes the wgmma happen; in an operation.
-void execute(Cta &cta, Warpgroup &group) {
+// "wgmma 3 of warpgroup 1": a trace tells of its call and of its end.
+std::string trace_name(std::uint64_t number, const Thread &thread) {
+    return format("wgmma %llu of warpgroup %d", (unsigned long long)number, thread.warpgroup());
+}
+
+// Makes the wgmma happen.
+void execute(const Operation &operation, Warpgroup &group) {
+    Cta &cta = *operation.cta;
     static std::uint8_t b[WGMMA_LARGEST_N * K_BYTES];
     Wgmma &slot = group.slot(group.executed);
     order::acquire_briefly(slot.called); // what its 128 threads did before
@@ -118,6 +124,8 @@ void execute(Cta &cta, Warpgroup &group) {
         read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site, " of A");
     read_chunks(cta, slot.b_chunks, b, slot.site, " of B");
     multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
+    if (trace::is_on)
+        trace::did("", trace_name(group.executed, *operation.issuer), operation.site);
     ++group.executed;
     order::release_own(slot.done);
     group.waiting.wake_all();
@@ -193,7 +201,7 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     submit({.kind = OperationKind::MATMUL,
             .site = where,
             .name = name_of(slot.form),
-            .complete = [&group](const Operation &operation) { execute(*operation.cta, group); },
+            .complete = [&group](const Operation &operation) { execute(operation, group); },
             .ready = [&group, number] { return group.executed == number; },
             .agent = group.agent,
             .tile = slot.a_chunks.empty() ? Operation::NOWHERE : slot.a_chunks.front()});
@@ -220,6 +228,8 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
 
     Wgmma &slot = slot_for(group, number, form, a, b, registers != nullptr, where);
     check_agreement(slot, form, a, b, where);
+    if (trace::is_on)
+        trace::did(std::string("starts ") + name_of(form), trace_name(number, self), where);
     const int lane = self.number % WARPGROUP_LANES;
     check_tiles(*self.cta, slot, lane, where);
     slot.sums[lane] = acc;

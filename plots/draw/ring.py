@@ -27,7 +27,7 @@ DOES = {
     "stores": ({"facecolor": style.ORANGE, "hatch": "\\\\\\\\"}, "writes results"),
     "multiplies": ({"facecolor": style.BLUE}, "multiplies"),
 }
-STEPS = "emulated steps: they tell what came before what, and no length means anything"
+STEPS = "steps: they tell what came before what, and no length means anything"
 
 
 def bars(axes, row, spans, looks):
@@ -74,18 +74,18 @@ def draw(rows, words, _records=None):
     for looks in (STATES, DOES):
         for how, label in looks.values():
             panels[0].bar(0, 0, label=label, **EDGE, **how)
-    panels[-1].set_xlabel(STEPS if made[0].exact else "cycles of the SM's clock")
-    launch, run = made[0].launch, made[0].run
+    panels[-1].set_xlabel(STEPS)
+    run, policies = made[0].run, style.distinct(trace.launch["policy"] for trace in made)
     words = words or "{step}, one CTA: {idea}".format(**rows[0])
-    machine = run.gpu["name"] if run.gpu else f"CPU emulator, policy {launch['policy']}"
     problems = style.distinct(style.shape_words(trace.run) for trace in made)
-    return style.frame(figure, words, f"{machine}; {style.computation(run)} {problems}", columns=4)
+    under = f"CPU emulator, policy {policies}; {style.computation(run)} {problems}"
+    return style.frame(figure, words, under, columns=4)
 
 
 def pictures(records):
     """{name: what draws it}: of the committed traces two pictures, of one that a user named its own."""
     if records.chosen:
-        return {f"trace-{traces.name_of(row)}": partial(draw, [row], "") for row in records.traces}
+        return {f"trace-{row['step']}-emulator": partial(draw, [row], "") for row in records.traces}
     by = {row["step"]: row for row in records.traces}
     words = "What a CTA does over time: stages of the ring above, warps below"
     together, alone = ([by[step] for step in of if step in by] for of in (TOGETHER, [ALONE]))

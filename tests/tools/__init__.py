@@ -10,9 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-# Rungs whose standalone files, and whose traced programs, are tested on a GPU.
+# Rungs whose standalone files are tested on a GPU.
 STANDALONE = ["v01", "v07", "s01", "s07", "a01", "a02", "a06", "t01", "t02", "t08", "f01", "f07"]
-TRACED = ["v04", "v07", "v12", "v16", "a02", "a05", "t08"]
 FULL = os.environ.get("FULL") == "1"  # everything, as CI runs it
 GPU = any(path.exists() for path in (*Path("/dev").glob("nvidia[0-9]*"), Path("/dev/dxg")))
 

@@ -22,7 +22,6 @@ static const struct kind {
     {{.has = OF_GPU | OF_PRODUCTS | HAS_KERNELS | HAS_RANKING | HAS_REASONS, .kernels = 5},
      {.name = "chooses", .computes = GEMM_BF16, .multiple_m = 128}},
     {{.has = OF_GPU | HAS_KERNELS, .kernels = 5}, {.name = "unranked", .computes = GEMM_BF16}},
-    {{.has = HAS_DEVICES | OF_PRODUCTS | HAS_TRACE}, {.name = "traced", .computes = GEMM_FP8}},
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
@@ -44,17 +43,17 @@ static int parse(const option_rules *rules, const char *line) {
 static const char *or_none(const char *text) { return text == NULL ? "none" : text; }
 
 static void show_all(const options *o, char text[MOST_TEXT]) {
-    snprintf(
-        text, MOST_TEXT,
-        "m=%d n=%d k=%d alpha=%g beta=%g inputs=%s seed=%llu protocol=%s rounds=%d turn=%d "
-        "heuristics=%d enumerates=%d algorithm=%s json=%s runs=%s device=%d policy=%s "
-        "kernel=%d candidates=%d tune=%d explain=%d cta=%d events=%d default=%d first_order=%d "
-        "random_orders=%d alone=%d trials=%d help=%d",
-        o->m, o->n, o->k, (double)o->alpha, (double)o->beta, inputs_name(o->inputs),
-        (unsigned long long)o->seed, protocol_name(o->protocol), o->rounds, o->turn, o->heuristics,
-        o->enumerates, or_none(o->algorithm), or_none(o->json), or_none(o->runs), o->device,
-        or_none(o->policy), o->kernel, o->candidates, o->tune, o->explain, o->cta, o->events,
-        o->is_default, o->first_order, o->random_orders, o->alone, o->trials, o->help);
+    snprintf(text, MOST_TEXT,
+             "m=%d n=%d k=%d alpha=%g beta=%g inputs=%s seed=%llu protocol=%s rounds=%d turn=%d "
+             "heuristics=%d enumerates=%d algorithm=%s json=%s runs=%s device=%d policy=%s "
+             "kernel=%d candidates=%d tune=%d explain=%d default=%d first_order=%d "
+             "random_orders=%d alone=%d trials=%d help=%d",
+             o->m, o->n, o->k, (double)o->alpha, (double)o->beta, inputs_name(o->inputs),
+             (unsigned long long)o->seed, protocol_name(o->protocol), o->rounds, o->turn,
+             o->heuristics, o->enumerates, or_none(o->algorithm), or_none(o->json),
+             or_none(o->runs), o->device, or_none(o->policy), o->kernel, o->candidates, o->tune,
+             o->explain, o->is_default, o->first_order, o->random_orders, o->alone, o->trials,
+             o->help);
 }
 
 /* The words of what was parsed that the other options don't have. */

@@ -196,17 +196,6 @@ static void default_run(void) {
     run.trials = sizeof tried / sizeof *tried;
 }
 
-/* Two of three warps, one without room for its second event; the clock's 32 bits wrap around. */
-static void traced(void) {
-    static trace_event events[] = {{.what = TRACE_LOAD, .line = 7, .begin = UINT32_MAX, .end = 4},
-                                   {.what = TRACE_WRITE, .begin = 8, .end = 9}};
-    static trace kept = {.block = {96, 1, 1}, .ctas = 6, .capacity = 1, .event = events};
-    kept.warp[0].events = 1;
-    kept.warp[1].events = 2;
-    run.timing = NULL;
-    run.trace = &kept;
-}
-
 static const struct row {
     const char *name;
     const step *step;
@@ -219,7 +208,6 @@ static const struct row {
     {"power, and a doubtful card", &F01, sustained},
     {"what moves words", &T02, moved},
     {"alpha, beta, and nothing that is computed", &A01, scalars},
-    {"a trace", &V07, traced},
     {"an emulated run", &V07, emulated},
     {"an emulated default run", &V07, default_run},
 };

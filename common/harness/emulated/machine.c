@@ -22,7 +22,7 @@ enum { DEFAULT_MOVED_M = 136, DEFAULT_MOVED_N = 236 };
 option_rules machine_option_rules(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
     option_rules rules = {
-        .has = HAS_POLICIES | (machine_traces() ? HAS_TRACE : 0) | (arithmetic.moves ? 0 : HAS_K) |
+        .has = HAS_POLICIES | (arithmetic.moves ? 0 : HAS_K) |
                (arithmetic.takes_c ? HAS_SCALARS : 0) | (step->kernels > 0 ? HAS_KERNELS : 0) |
                (step->explain != NULL ? HAS_REASONS : 0),
         .m = arithmetic.moves ? DEFAULT_MOVED_M : DEFAULT_M,

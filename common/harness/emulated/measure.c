@@ -5,8 +5,6 @@
 #include "harness/machine.h"
 #include "harness/message.h"
 
-bool machine_traces(void) { return false; }
-
 static emulation counted; /* of the last launch that was noted */
 
 void machine_launched(const char *order) {

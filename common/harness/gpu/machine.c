@@ -97,7 +97,7 @@ void device_wait(const device *device, const char *what) {
 option_rules machine_option_rules(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
     const int size = arithmetic.moves ? DEFAULT_MOVED_SIZE : DEFAULT_SIZE;
-    return (option_rules){.has = HAS_DEVICES | (machine_traces() ? HAS_TRACE : HAS_TIMES) |
+    return (option_rules){.has = HAS_DEVICES | HAS_TIMES |
                                  (arithmetic.moves ? 0 : HAS_K | HAS_CUBLASLT) |
                                  (arithmetic.takes_c ? HAS_SCALARS : 0) |
                                  (step->kernels > 0 ? HAS_KERNELS : 0) |

@@ -10,7 +10,6 @@
 #include "harness/message.h"
 #include "tune.h"
 
-bool machine_traces(void) { return false; }
 void machine_launched(const char *order) { (void)order; }
 
 /* ---- the fastest of cuBLASLt's algorithms, or of the step's own kernels, found by timing them

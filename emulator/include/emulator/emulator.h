@@ -62,28 +62,6 @@ void emulator_get_counts(emulator_counts *counts);
 /* Whether what ran decides for all orders of events (notes/proof.md). Good until the next call. */
 const char *emulator_proof(void);
 
-/* Operations that a CTA's threads start and that happen later: for traces. */
-typedef enum emulator_operation_kind {
-    EMULATOR_LOAD,       /* a TMA load, into one CTA */
-    EMULATOR_MULTIPLY,   /* a wgmma */
-    EMULATOR_STORE_READ, /* a TMA store reads shared memory, */
-    EMULATOR_STORE_WRITE /* and writes global memory */
-} emulator_operation_kind;
-
-typedef struct emulator_operation {
-    emulator_operation_kind kind;
-    unsigned cta[3];            /* blockIdx of the CTA whose shared memory it reads or writes */
-    bool is_own;                /* whether that CTA's own threads started it */
-    int warp;                   /* of the thread that started it */
-    uint32_t started, happened; /* in emulated steps */
-    uint32_t tile, barrier;     /* shared addresses of what it reads or writes and of the mbarrier
-                                 * that it completes on; 0 if there is none */
-} emulator_operation;
-
-/* Sets the listener, which is told of every operation when it has happened; NULL: none. */
-typedef void (*emulator_listener)(const emulator_operation *operation, void *context);
-void emulator_listen(emulator_listener listener, void *context);
-
 /* One line of source that reads or writes shared memory. */
 typedef struct emulator_access_site {
     char file[256];

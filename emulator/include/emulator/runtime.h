@@ -86,9 +86,8 @@ struct ConstantRead {
 void sleep();
 
 // Emulated steps, the time of a trace: they show only what came before what. The number of this
-// step, one more than the last one's; and the last one's.
+// step, one more than the last one's.
 std::uint32_t next_step();
-std::uint32_t last_step();
 void clock_read(Site where); // what a thread does then depends on the order
 
 // Whether the pointer is one into the current CTA's shared memory.
