@@ -58,20 +58,20 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59332,
-    "emulator": 14119,
+    ".": 58292,
+    "emulator": 14241,
     "emulator/tests": 3220,
-    "common/harness common/step.h": 6289,
-    "bench notes/tools": 5635,
-    "Makefile make": 852,
+    "common/harness common/step.h": 5964,
+    "bench notes/tools": 5518,
+    "Makefile make": 829,
     "plots": 1900,
-    "book": 1529,
+    "book": 1500,
     "library examples": 894,
-    "conftest.py tests": 9426,
-    "tests/unit": 1928,
+    "conftest.py tests": 9370,
+    "tests/unit": 1915,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1723,
-    "tests/tools": 645,
+    "tests/tools": 644,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too
