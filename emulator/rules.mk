@@ -12,8 +12,7 @@ RUNG_WARN := -Wno-missing-field-initializers
 # a function at every load and store; without libtsan the emulator defines these functions. No
 # compiler pass may join neighbouring accesses or split a 16-byte one: bank conflicts are counted by
 # access. Volatile reads have functions of their own: loops that read a flag are made of them. The
-# emulator's own cuda_runtime.h and the like are in include/toolkit, and the twins of
-# common/device come before it in the include path. No code needs floating-point exceptions:
+# emulator's own cuda_runtime.h and the like are in include/toolkit. No code needs floating-point exceptions:
 # -fno-trapping-math lets loops that convert numbers be vectorised. Some compilers define
 # _FORTIFY_SOURCE by themselves: fiber.cpp.
 EMULATOR_INCLUDE := -Icommon -Iemulator/include -isystem emulator/include/toolkit
@@ -22,7 +21,7 @@ EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
     --param=tsan-distinguish-volatile=1 \
-    -fno-strict-aliasing -Icommon/device/emulated -Icommon/trace/emulated $(EMULATOR_INCLUDE)
+    -fno-strict-aliasing $(EMULATOR_INCLUDE)
 # Lists an object's headers beside it, those of -isystem too, so that a changed header rebuilds what
 # includes it.
 ALL_DEPS = -MD -MP -MF $@.d
@@ -71,7 +70,7 @@ $(EMULATOR_TESTS): %: %.o $(EMULATOR)
 # What translate/ builds a program with: it reads these lines. @ is the folder above this one.
 PARTS = 'CXX=$(CXX)' 'VERSION=$(VERSION)' 'FLAGS=$(patsubst \
     emulator/%,@/emulator/%,$(patsubst -I%,-I@/%,$(KERNEL_FLAGS)))'
-VERSION = $(or $(shell git log -1 --date=format:%Y.%m.%d --format=%cd-%h -- emulator common/device common/formats 2>/dev/null),unknown)
+VERSION = $(or $(shell git log -1 --date=format:%Y.%m.%d --format=%cd-%h -- emulator common/formats 2>/dev/null),unknown)
 .PHONY: emulate-parts emulate-version
 emulate-parts: $(EMULATOR)
 emulate-parts emulate-version:

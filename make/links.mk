@@ -7,9 +7,15 @@ KERNELS := $(EMULATED_PROGRAMS) $(OTHER_PROBES) \
     $(ENERGY_TEST) $(DEVICE_EMULATED) $(LIBRARY_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
-$(KERNELS:%=%.o) $(BUILD)/library/linear-emulated.o $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags
-	$(call run,c++ $(SOURCE),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
-	    -x c++ -c $(SOURCE) -o $@ || make/twins.sh $(SOURCE) $@.d)
+# The device headers with inline PTX, as C++ that calls the emulator; common/device/emulated has others.
+TRANSLATED := $(filter-out $(notdir $(wildcard common/device/emulated/*/*)),$(notdir $(shell grep -lw asm common/device/*.cuh)))
+TRANSLATED := $(TRANSLATED:%=$(BUILD)/emulated/include/device/%)
+$(TRANSLATED): $(BUILD)/emulated/include/%: common/% $(wildcard emulator/translate/*.*) | need-python
+	$(call run,translate $<,$(PYTHON) -m emulator.translate.ptx $< >$@)
+$(KERNELS:%=%.o) $(BUILD)/library/linear-emulated.o $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags \
+    | $(TRANSLATED)
+	$(call run,c++ $(SOURCE),$(CXX) -Icommon/device/emulated -I$(BUILD)/emulated/include $(KERNEL_FLAGS) \
+	    $(ALL_DEPS) -x c++ -c $(SOURCE) -o $@)
 
 # The emulator observes a program's loads and stores: it finds races, counts bank conflicts and bytes,
 # and checks addresses.

@@ -25,7 +25,7 @@ COMMANDS = [
 @pytest.mark.seconds(60)
 @pytest.mark.full
 def test_it_needs_nothing_else(tmp_path):
-    for folder in ("emulator", "common/device", "common/formats"):
+    for folder in ("emulator", "common/formats"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     for command, status, said in COMMANDS:

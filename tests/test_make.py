@@ -73,7 +73,6 @@ make exercise 7 E=1 BUILD=$tmp/full ~> full/exercises: File exists
 make new N=7 FROM=6                 ~> new.py: v07 from v06: steps/v07_.* exists
 make plots BUILD=$tmp/offline       ~> plots/requirements.txt could not be installed: .*network
 { sleep 1 && make exercise 7; } | true ~> Broken pipe
-cd $tmp && $root/make/twins.sh v30.cu v30.d ~> v30.cu: common/device/nap.cuh .*needs a twin
 """
 EACH = {
     "$rung": RUNGS,
@@ -165,10 +164,9 @@ REBUILT = {
 @pytest.mark.parametrize("touched", REBUILT)
 @pytest.mark.parametrize("folder", ["emulated", GPU])
 def test_rebuilds(folder, touched, machine):
-    """What the compiler says includes it, or its twin, and nothing else."""
+    """What the compiler says includes it, and nothing else."""
     goals = " ".join(f"build/{folder}/{rung}" for rung in ("v03", "v17"))
-    twin = touched.replace("device/", "device/emulated/device/")
-    ended = run(f"make -n -W {touched} -W {twin} {goals}", machine)
+    ended = run(f"make -n -W {touched} {goals}", machine)
     found = {*re.findall(r"(?:steps|harness)/(v\d\d|json)[_.][^o]", ended.stdout)}
     assert ended.returncode == 0 and found == {*REBUILT[touched].split()}, ended
 

@@ -65,12 +65,8 @@ void shared_access(Thread &thread, const Access &access) {
         trace::wrote(thread, "shared memory", access.pc);
 }
 
-// By an address that mapa.u64 gave: rungs have none.
+// By an address that mapa gave.
 void peer_access(Cta &cta, const Access &access) {
-    if (!translated_program)
-        fail(Mistake::ADDRESS, access.pc, did(access),
-             "a thread %s the shared memory of CTA %d through a plain pointer", verb(access),
-             cta.rank);
     check_peer(cta, access.pc);
     peer_uses(cta, access.pc);
     access_shared(cta, cta.shared.offset_of(access.address), access.bytes,

@@ -120,13 +120,6 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
     return place;
 }
 
-void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Site where) {
-    const SharedPlace place = map_shared(object, rank, where);
-    const unsigned char *from = place.cta->shared.generic(place.offset, bytes);
-    access_shared(*place.cta, place.offset, bytes, {false, where});
-    std::memcpy(to, from, bytes);
-}
-
 void *cluster_address(const void *object, int rank, Site where) {
     const std::uint32_t offset = shared_offset(object, where);
     return cta_of_rank(rank, where).shared.generic(offset, 1); // whoever uses it is checked then

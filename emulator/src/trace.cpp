@@ -45,12 +45,12 @@ void flush(std::size_t warp) {
         write("warp", warp, last[warp]);
 }
 
-// The two halves of a barrier are one event, and so are writes in a row, wherever they are.
+// The two halves of a barrier are one event, and so are writes in a row.
 void add(std::size_t warp, const Event &event) {
     Event &before = last[warp];
     const bool is_write = event.what == WRITES;
     if (before.what == event.what && before.with == event.with &&
-        (is_write || before.where == event.where)) {
+        (is_write || event.what == "syncs")) {
         before.end = is_write ? std::max(before.end, steps) : event.end;
         return;
     }

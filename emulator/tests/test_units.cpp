@@ -325,16 +325,6 @@ void map_arguments() {
 
 // ---------------------------------------------------------------- mistakes
 
-void write_peers_memory() {
-    static int *first;
-    if (current->cta->rank == 1)
-        first = shared_at<int>(0);
-    sync_cluster();
-    if (current->cta->rank == 0)
-        __tsan_write4(first);
-    sync_cluster();
-}
-
 void add_to_nothing() {
     volatile float acc[32];
     wgmma_fence(here());
@@ -344,8 +334,6 @@ void add_to_nothing() {
 }
 
 void check_mistakes() {
-    expect_mistake("address", "CTA 1 through a plain pointer",
-                   [] { run_kernel(2, 1, write_peers_memory); });
     expect_mistake("address", "v98: ", [] {
         emulator_report_prefix("v98");
         run_kernel(1, 1, [] { __tsan_write4(shared_at<int>(32768)); });

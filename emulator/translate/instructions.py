@@ -282,7 +282,7 @@ class Writer:
 
     def result(self, operand: Operand, kind: str) -> str:
         name = self.fresh()
-        self.before += f"{TYPES[kind]} {name}; "
+        self.before += f"[[maybe_unused]] {TYPES[kind]} {name}; "
         self.put(operand, name)
         return name
 

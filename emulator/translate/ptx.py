@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from .cxx import Asm, Operand, asm_statements, edited, string_macros, tokens_of, without_comments
 from .instructions import CORE, REGISTERS, NotKnown, cpp_of, shortened
@@ -244,3 +246,34 @@ def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) 
         begin, end = variants[0].begin, variants[0].end
         edits.append((begin, end, cpp_of_asm(variants, name, text.count("\n", begin, end))))
     return edited(text, edits)
+
+
+HERE = "::emulator::Site::current()"
+# A device function, the parenthesis after its parameters, and its body.
+FUNCTION = re.compile(
+    r"^( *)(DEVICE [^;{]*?)(\)(?: const)? \{(?:[^\n]*\}$|.*?^\1\}))", re.MULTILINE | re.DOTALL
+)
+
+
+def by_caller(found: re.Match) -> str:
+    """A function whose instructions take the caller's line for their own."""
+    indent, head, body = found.groups()
+    body = re.sub(r"\b(shared_address|mbarrier_init)\(([^()]*)\)", r"::\1(\2, where)", body)
+    if HERE not in body and ", where)" not in body:
+        return found.group()
+    comma = "" if head.endswith("(") else ", "
+    return f"{indent}{head}{comma}::emulator::Site where = {HERE}{body.replace(HERE, 'where')}"
+
+
+def main(path: str) -> None:
+    """Prints a header of common/device, translated. A statement that is not known is an error here."""
+    text = translate(Path(path).read_text(encoding="utf-8"), path)
+    if unknown := re.search(rf"{CORE}unknown\(.*?\)", text):
+        sys.exit(f"{path}: {unknown[0]}")
+    text = FUNCTION.sub(by_caller, text)
+    text = text.replace("Poll::TRY", "Poll::UNTIL_DONE")  # each is in a loop that does nothing else
+    print(f'#include "emulator/ptx.h"\n#line 1 "{path}"\n{text}', end="")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -43,11 +43,8 @@ std::uint32_t shared_address(const void *object, Site where);
 // The current CTA's dynamic shared memory; MISUSE if the launch requested less than `bytes`.
 void *dynamic_shared(std::size_t bytes, Site where);
 
-// Reads what CTA `rank` of the cluster has at the object's place in its shared memory; LIFETIME if
-// the peer isn't there. (ld.shared::cluster)
-void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Site where);
-
-// Its address there, which the threads of this CTA may access. (mapa.u64)
+// The address of the object's place in the shared memory of CTA `rank`, which the threads of this
+// CTA may access. (mapa.u64)
 void *cluster_address(const void *object, int rank, Site where);
 
 // The current CTA's rank in its cluster, and the cluster's CTAs.
