@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../emulator/tests/test.h"
-#include "tune.h"
+#include "tune.c"
 
 /* ---- the fastest */
 
