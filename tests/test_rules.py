@@ -70,7 +70,7 @@ LINES = {
     "library examples": 894,
     "conftest.py tests": 9426,
     "tests/unit": 1928,
-    "tests/gpu tests/unit-gpu": 387,
+    "tests/gpu": 387,
     "tests/device": 1723,
     "tests/tools": 645,
 }

@@ -24,7 +24,6 @@ ON_GPU = 3, "--protocol none", "--rounds 1", "cuBLAS agrees", "cublasSgeam agree
 MACHINES = {
     "emulator": ("unit/wrong_rung", 2, *HOST),
     "pretended": ("unit/pretended_gpu", *ON_GPU),
-    "hidden": ("unit-gpu/wrong_rung", *ON_GPU),
     "gpu": ("gpu/wrong_rung", *ON_GPU),
 }
 WORDS = ("QUICK", "TIMED", "OTHER", "MOVER")
@@ -59,8 +58,7 @@ def run(machine: str, row: Row, folder) -> tuple[int, str]:
     program, first = MACHINES[machine][:2]
     command = [BUILD / "tests" / program, row.step, row.mistake, str(first)]
     leaks = f"{os.environ['ASAN_OPTIONS']}:detect_leaks=0"  # what ends early frees nothing
-    hidden = {} if machine == "gpu" else {"CUDA_VISIBLE_DEVICES": ""}
-    environment = {**hidden, "ASAN_OPTIONS": leaks}
+    environment = {"ASAN_OPTIONS": leaks}
     ended = call(*command, "--json", "x.json", *words.split(), cwd=folder, env=environment)
     return ended.returncode, ended.stdout
 
@@ -107,11 +105,10 @@ def on(machine: str, *marks):
 
 
 EMULATED, PRETENDED = (on(machine, pytest.mark.check) for machine in ("emulator", "pretended"))
-HIDDEN = on("hidden", pytest.mark.nvcc)
 GPU = on("gpu", pytest.mark.nvcc, pytest.mark.gpu, pytest.mark.seconds(60))
 
 
-@pytest.mark.parametrize("machine", [EMULATED, PRETENDED, HIDDEN, GPU])
+@pytest.mark.parametrize("machine", [EMULATED, PRETENDED, GPU])
 def test_runs(machine, new_folder, record_property):
     """Each row is a case."""
     wrong = []
