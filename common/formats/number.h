@@ -10,25 +10,6 @@
 
 #include "formats/e4m3.h"
 
-/* Marks a small function that both the C harness and the kernels use. */
-#ifdef __CUDACC__
-#define HOST_DEVICE __host__ __device__
-#else
-#define HOST_DEVICE
-#endif
-
-/* The bits of an fp32, and an fp32 of these bits. */
-HOST_DEVICE static inline uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-HOST_DEVICE static inline float float_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* What cvt makes of any NaN, in bf16 and in fp16. */
 #define NARROW_NAN 0x7fffu
 
@@ -122,19 +103,9 @@ HOST_DEVICE static inline void number_write(enum number format, void *matrix, si
 
 /* The nearest number of the format, ties to even. */
 HOST_DEVICE static inline float number_round(enum number format, float value) {
-    switch (format) {
-    case NUMBER_BF16:
-        return bf16_to_float(bf16_from_float(value));
-    case NUMBER_FP16:
-        return fp16_to_float(fp16_from_float(value));
-    case NUMBER_INT32:
-        return rintf(value);
-    case NUMBER_E4M3:
-        return e4m3_to_float(e4m3_from_float(value));
-    case NUMBER_FP32:
-        break;
-    }
-    return value;
+    uint32_t bits; /* as wide as any format */
+    number_write(format, &bits, 0, value);
+    return number_read(format, &bits, 0);
 }
 
 /* Neither NaN nor infinite. */
