@@ -59,19 +59,19 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59332,
-    "emulator": 14119,
+    ".": 58687,
+    "emulator": 14123,
     "emulator/tests": 3220,
-    "common/harness common/step.h": 6289,
+    "common/harness common/step.h": 6196,
     "bench notes/tools": 5635,
-    "Makefile make": 852,
+    "Makefile make": 846,
     "plots": 1900,
     "book": 1529,
     "library examples": 894,
-    "conftest.py tests": 9426,
-    "tests/unit": 1928,
-    "tests/gpu": 387,
-    "tests/device": 1723,
+    "conftest.py tests": 8971,
+    "tests/unit": 1491,
+    "tests/gpu": 361,
+    "tests/device": 1686,
     "tests/tools": 645,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
