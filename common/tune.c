@@ -73,11 +73,9 @@ int tune_pick(int count, double (*sample)(void *context, int candidate), void *c
     return best;
 }
 
-/* ---- the file: a line for each key that was added, and a head. The hash comes last, so that a
- * line that was cut off has none. */
+/* ---- the file: a line for each key that was added, of the GPU, m, n, k, the kernel, and the hash
+ * of the kernels. That comes last, so that a line that was cut off has none. */
 
-static const char HEAD[] = "# gemm-ladder, the fastest kernel of each shape: GPU, m, n, k, kernel, "
-                           "hash of the kernels; may be deleted\n";
 enum { NAMES_SIZE = 384, END_SIZE = 32, LINE_SIZE = 512 };
 
 /* FNV-1a. */
@@ -166,20 +164,6 @@ static void make_folders(const char *path) {
     free(folder);
 }
 
-/* Appends to the open file, by one write, so that no other process's line gets between. A file that
- * ends within a line was cut off there. */
-static int append(int file, const char *line) {
-    char text[sizeof HEAD + LINE_SIZE], last = '\n';
-    const off_t size = lseek(file, 0, SEEK_END);
-    if (size < 0 || (size > 0 && pread(file, &last, 1, size - 1) < 0)) {
-        return errno;
-    }
-    const int length = snprintf(text, sizeof text, "%s%s%s", size == 0 ? HEAD : "",
-                                last == '\n' ? "" : "\n", line);
-    const ssize_t written = write(file, text, (size_t)length);
-    return written == length ? 0 : written < 0 ? errno : ENOSPC;
-}
-
 int tune_add(const char *path, const tune_key *key, int kernel) {
     ends ends;
     char line[LINE_SIZE];
@@ -189,16 +173,16 @@ int tune_add(const char *path, const tune_key *key, int kernel) {
     if (!write_ends(key, &ends)) {
         return EINVAL;
     }
-    snprintf(line, sizeof line, "%s%d%s", ends.before, kernel, ends.after);
+    /* A file that ends within a line was cut off there. */
+    const int length = snprintf(line, sizeof line, "\n%s%d%s", ends.before, kernel, ends.after);
     make_folders(path);
-    const int file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) {
         return errno;
     }
-    /* Only for the head: two first lines at once would both bring one. A file system without locks
-     * gets two, which harms nothing. */
-    (void)fcntl(file, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
-    const int status = append(file, line);
+    /* One write, so that no other process's line gets between. */
+    const ssize_t written = write(file, line, (size_t)length);
+    const int status = written == length ? 0 : written < 0 ? errno : ENOSPC;
     close(file);
     return status;
 }

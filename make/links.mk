@@ -32,4 +32,4 @@ $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :
 $(STEPS)/%.cu: ;
 -include $(wildcard $(foreach d,library steps ptx energy kernels standalone emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps tests/* \
-    $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))
+    $(foreach h,harness emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))

@@ -24,7 +24,6 @@ endif
 HARNESS_BOTH := $(wildcard common/harness/*.c)
 HARNESS_C := $(HARNESS_BOTH) $(wildcard common/harness/gpu/*.c)
 C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
-ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
 CU_OBJECTS := $(patsubst common/%.cu,$(BUILD)/%.cu.o,$(wildcard common/harness/gpu/*.cu))
 HARNESS := $(BUILD)/harness/libharness.a
 # What cublasLt.h calls the tiles, stages and clusters of its algorithms, by their numbers.
@@ -34,14 +33,11 @@ $(LT_NAMES): $(BUILD)/flags
 	    $(CC) $(CFLAGS) -c $(@:.o=.c) -o $@)
 # The quick tuner, which the library has as well.
 TUNE := $(BUILD)/harness/tune.o
-TUNE_ASAN := $(BUILD)/harness-asan/tune.o
 $(HARNESS): $(C_OBJECTS) $(CU_OBJECTS) $(LT_NAMES) $(TUNE)
 $(C_OBJECTS): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
-$(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
-	$(need_nvcc)$(call cc,$(SANITIZE) $(INCLUDE) $(DEPS))
-$(TUNE) $(TUNE_ASAN): common/tune.c $(BUILD)/flags
-	$(call cc,$(if $(findstring asan,$@),$(SANITIZE)) -Icommon $(DEPS))
+$(TUNE): common/tune.c $(BUILD)/flags
+	$(call cc,-Icommon $(DEPS))
 # sm_86 and sm_89 run the SASS of sm_80.
 $(CU_OBJECTS): $(BUILD)/%.cu.o: common/%.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(call sass_for,80) $(TMA) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@)

@@ -1,7 +1,7 @@
 # What only the tests need.
 
 tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
-UNIT := $(call tests_in,tests/unit,c) $(BUILD)/tests/unit/wrong_rung
+UNIT := $(call tests_in,tests/unit,c) $(addprefix $(BUILD)/tests/unit/,wrong_rung pretended_gpu)
 GPU := $(call tests_in,tests/gpu,c)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
@@ -10,17 +10,15 @@ DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
-	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
-$(BUILD)/tests/unit/test_tune: $(TUNE_ASAN)
-$(BUILD)/tests/unit-gpu/wrong_rung: tests/unit/wrong_rung.c $(ASAN_OBJECTS) $(TUNE_ASAN) $(CU_OBJECTS) \
-    $(LT_NAMES)
+	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter-out $(NO_MACHINE),$(filter %.o %.a,$^)) -lm
+$(BUILD)/tests/unit/pretended_gpu: NO_MACHINE := %/emulated/machine.o %/emulated/measure.o %/emulated/trials.o
 $(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
 $(GPU): $(BUILD)/%: %.c $(HARNESS)
 # v11.o has the main(), which calls the step_main() of the test.
 $(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v11.o
-$(BUILD)/tests/unit-gpu/wrong_rung $(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
-	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(if $(findstring unit-gpu,$@),$(SANITIZE)) $(INCLUDE) \
-	    $(DEPS) $(SOURCE) $(filter %.o %.a,$^) -o $@ $(LDLIBS))
+$(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
+	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(SOURCE) \
+	    $(filter %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	$(call run,c++ -fsanitize $<,$(CXX) -std=c++20 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags

@@ -52,4 +52,5 @@ def test_without_a_gpu(rung, tmp_path):
     for words in ("--unknown", "--policy lazy", "--rounds=0", "--device=-1"):
         rejection(BUILD / "steps" / rung, words, tmp_path)
     error = rejection(BUILD / "steps" / rung, "--protocol none --size 512", tmp_path, 77)
+    assert "needs an NVIDIA GPU of compute capability " in error
     assert f"make step N={rung} EMULATE=1" in error

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tools import BUILD, emulated
+from tools import BUILD, call
 from tools.fake_rungs import CACHED, bench
 
 from bench import ladder, record, results, rungs
@@ -23,15 +23,54 @@ BESIDE_TMA = 0.15
 # What a GPU has counted: the rungs, the shape, and a tile of it.
 COUNTED = {"a03": ((4096, 4096, 4096), (256, 128, 64))}
 COUNTED |= dict.fromkeys(("t02", "t03", "t08"), ((8192, 8192), (64, 64)))
+# What programs print at such a shape.
+PRINTED = {
+    "v08 256 256 128": """
+launch     2 CTAs in 1 cluster, 768 threads; counted under the policy eager
+read       131.1 kB by TMA in 8 loads; multicast brought 65.54 kB more to other CTAs
+written    131.1 kB by threads
+tensor     32 wgmma instructions, 8388608 multiply-adds
+waits      1028 for mbarriers, 264 of them blocked, with 20 arrivals; 1536 at other barriers, 1534 blocked
+ring       the loads ran at most 2 of 2 stages ahead, 1.5 on average
+banks      no plain loads or stores of shared memory
+""",
+    "a05 128 128 64": """
+read       49.15 kB by cp.async
+written    32.77 kB by threads
+tensor     1024 mma instructions, 2097152 multiply-adds
+banks      no conflict in the 4 lines that access shared memory
+""",
+    "t02 32 32": """
+launch     1 CTA, 1024 threads; counted under the policy eager
+read       4.096 kB by TMA in 1 load
+written    4.096 kB by TMA in 1 store
+tensor     not used
+banks      conflicts in 1 of the 2 lines that access shared memory:
+           ways  wavefronts  of them extra  access  line
+             32        1024            992  write """,
+}
+
+
+def run(rung, *shape, more=()) -> str:
+    """What the rung's program prints."""
+    words = [word for pair in zip(("--m", "--n", "--k"), map(str, shape)) for word in pair]
+    command = [BUILD / "emulated" / rung, *words, "--policy", "eager", *more]
+    return call(*command, ends_well=True).stdout
 
 
 def sites(folder, rung, *shape) -> list[dict]:
     """The lines of source that read or write shared memory, as the rung's program counts them."""
     path = folder / "run.json"
-    words = [word for pair in zip(("--m", "--n", "--k"), map(str, shape)) for word in pair]
-    outcome = emulated.run(BUILD / "emulated" / rung, [*words, "--policy", "eager", "--json", path])
-    assert not outcome.kind, outcome
+    run(rung, *shape, more=("--json", path))
     return json.loads(path.read_text())["emulator"]["shared_memory_accesses"]
+
+
+@pytest.mark.needs(*(f"emulated/{words.split()[0]}" for words in PRINTED))
+def test_printed():
+    for words, lines in PRINTED.items():
+        said = run(*words.split())
+        for line in filter(None, lines.split("\n")):
+            assert line in said
 
 
 def extra(found: list[dict]) -> int:
@@ -56,8 +95,10 @@ def test_bank_conflicts(rung, tmp_path):
 def test_as_a_gpu_counted(rung, tmp_path):
     """What the emulator counts in a tile or two, against what a GPU counted in many."""
     shape, tile = COUNTED[rung]
-    run = tables.Library().choose([rung], shape, "counters", track=rung[0], kind=lambda run: True)
-    counters = run.first(rung)["counters"]
+    counted = tables.Library().choose(
+        [rung], shape, "counters", track=rung[0], kind=lambda run: True
+    )
+    counters = counted.first(rung)["counters"]
     m, n, *k = (whole // part for whole, part in zip(shape, tile))
     expected = one = extra(sites(tmp_path, rung, *tile))
     for k_tiles in k:  # each but the first adds the same

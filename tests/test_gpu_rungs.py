@@ -144,10 +144,10 @@ def test_tuned(tmp_path, monkeypatch):
         found = json.loads(row.read_text())
         gpu, pick = found["context"]["gpu"]["name"], found["timed"]["tuned"]["kernel"]
         assert found["tune"]["candidates"] == 8 and 0 < found["tune"]["seconds"] < 1
-        assert ("best" in found["timed"]) == ("fastest" in found["tune"]) == bool(more)
+        assert ("best" in found["timed"]) == bool(more)
         words = file.read_text().splitlines()[-1].split("\t")
         assert words[:-1] == [gpu, "512", "512", "512", str(pick)]
-    assert len(file.read_text().splitlines()) == 3
+    assert file.read_text().count(gpu) == 2
     monkeypatch.setenv("GEMM_LADDER_TUNED", "/dev/null/tuned.txt")
     ended = run(BUILD / "steps/s09", "--size", "512", "--tune")
     assert ended.returncode == 0 and "cannot keep kernel" in ended.stdout

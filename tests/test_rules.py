@@ -58,19 +58,19 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 58292,
-    "emulator": 14241,
-    "emulator/tests": 3220,
-    "common/harness common/step.h": 5964,
+    ".": 57985,
+    "emulator": 14263,
+    "emulator/tests": 3208,
+    "common/harness common/step.h": 6054,
     "bench notes/tools": 5518,
-    "Makefile make": 829,
+    "Makefile make": 887,
     "plots": 1900,
     "book": 1500,
     "library examples": 894,
-    "conftest.py tests": 9370,
-    "tests/unit": 1915,
-    "tests/gpu tests/unit-gpu": 387,
-    "tests/device": 1723,
+    "conftest.py tests": 9315,
+    "tests/unit": 1490,
+    "tests/gpu": 361,
+    "tests/device": 1686,
     "tests/tools": 644,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")

@@ -21,11 +21,24 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Marks a small function that both the C harness and the kernels use. */
 #ifdef __CUDACC__
-#define E4M3_INLINE __host__ __device__ static inline
+#define HOST_DEVICE __host__ __device__
 #else
-#define E4M3_INLINE static inline
+#define HOST_DEVICE
 #endif
+
+/* The bits of an fp32, and an fp32 of these bits. */
+HOST_DEVICE static inline uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+HOST_DEVICE static inline float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 enum {
     E4M3_K = 32,        /* products of one wgmma */
@@ -37,24 +50,16 @@ enum {
 };
 
 /* Exact. */
-E4M3_INLINE float e4m3_to_float(uint8_t bits) {
+HOST_DEVICE static inline float e4m3_to_float(uint8_t bits) {
     /* Put where fp32 has exponent and fraction, it is too small by the difference of the biases. */
-    const uint32_t magnitude = (uint32_t)(bits & 0x7f) << 20;
+    const float magnitude = float_of_bits((uint32_t)(bits & 0x7f) << 20) * 0x1p120f;
     const uint32_t nan = (bits & 0x7f) == 0x7f ? 0x7fc00000 : 0;
-    const uint32_t sign = (uint32_t)(bits & 0x80) << 24;
-    float number;
-    uint32_t as_bits;
-    memcpy(&number, &magnitude, sizeof number);
-    number *= 0x1p120f;
-    memcpy(&as_bits, &number, sizeof as_bits);
-    as_bits |= sign | nan;
-    memcpy(&number, &as_bits, sizeof number);
-    return number;
+    return float_of_bits(bits_of_float(magnitude) | (uint32_t)(bits & 0x80) << 24 | nan);
 }
 
 /* To the nearest, ties to even; magnitudes above 448 become 448, as cvt.satfinite makes them. A NaN
  * stays a NaN, without its sign. (PTX ISA: cvt.rn.satfinite.e4m3x2.f32.) */
-E4M3_INLINE uint8_t e4m3_from_float(float value) {
+HOST_DEVICE static inline uint8_t e4m3_from_float(float value) {
     const uint8_t sign = signbit(value) ? 0x80 : 0;
     const float magnitude = fabsf(value);
     if (!(magnitude == magnitude)) {
@@ -74,7 +79,7 @@ E4M3_INLINE uint8_t e4m3_from_float(float value) {
 }
 
 /* The exponent that counts where terms are aligned: a subnormal number's is -6. */
-E4M3_INLINE int e4m3_exponent(uint8_t bits) {
+HOST_DEVICE static inline int e4m3_exponent(uint8_t bits) {
     const int exponent = bits >> 3 & 15;
     return (bits & 0x7f) == 0 ? E4M3_ZERO : exponent == 0 ? E4M3_SMALLEST : exponent - 7;
 }
@@ -87,7 +92,7 @@ typedef struct e4m3_group {
 } e4m3_group;
 
 /* From 32 bytes. */
-E4M3_INLINE void e4m3_read(e4m3_group *group, const uint8_t *bits) {
+HOST_DEVICE static inline void e4m3_read(e4m3_group *group, const uint8_t *bits) {
     group->has_nan = false;
     for (int i = 0; i < E4M3_K; ++i) {
         group->value[i] = e4m3_to_float(bits[i]);
@@ -97,28 +102,19 @@ E4M3_INLINE void e4m3_read(e4m3_group *group, const uint8_t *bits) {
 }
 
 /* 2^exponent, for exponents of normal numbers. */
-E4M3_INLINE double e4m3_power_of_2(int exponent) {
+HOST_DEVICE static inline double e4m3_power_of_2(int exponent) {
     const uint64_t bits = (uint64_t)(1023 + exponent) << 52;
     double power;
     memcpy(&power, &bits, sizeof power);
     return power;
 }
 
-/* fp32 with the bits 0x7fffffff, the NaN that tensor cores write. */
-E4M3_INLINE float e4m3_nan(void) {
-    const uint32_t bits = 0x7fffffff;
-    float nan;
-    memcpy(&nan, &bits, sizeof nan);
-    return nan;
-}
-
 /* The accumulator after one wgmma: addend + a[0] b[0] + ... + a[31] b[31], as it adds. */
-E4M3_INLINE float e4m3_multiply_add(const e4m3_group *a, const e4m3_group *b, float addend) {
-    uint32_t bits;
-    memcpy(&bits, &addend, sizeof bits);
-    const int field = (int)(bits >> 23 & 255);
+HOST_DEVICE static inline float e4m3_multiply_add(const e4m3_group *a, const e4m3_group *b,
+                                                  float addend) {
+    const int field = (int)(bits_of_float(addend) >> 23 & 255);
     if (a->has_nan || b->has_nan || !(addend == addend)) {
-        return e4m3_nan();
+        return float_of_bits(0x7fffffff); /* the NaN that tensor cores write */
     }
     if (field == 255) {
         return addend;
@@ -138,10 +134,8 @@ E4M3_INLINE float e4m3_multiply_add(const e4m3_group *a, const e4m3_group *b, fl
         sum += (int32_t)(a->value[i] * b->value[i] * scale);
     }
     /* |sum| < 2^21: exact in fp32, where the fraction's lower bits are cut off. */
-    float kept = (float)sum;
-    memcpy(&bits, &kept, sizeof bits);
-    bits &= ~((UINT32_C(1) << (23 - E4M3_SUM_BITS)) - 1);
-    memcpy(&kept, &bits, sizeof kept);
+    const uint32_t lower = (UINT32_C(1) << (23 - E4M3_SUM_BITS)) - 1;
+    const float kept = float_of_bits(bits_of_float((float)sum) & ~lower);
     const double result = (double)kept * e4m3_power_of_2(-places);
     return (float)(fabs(result) < 0x1p-126 ? trunc(result * 0x1p139) * 0x1p-139 : result);
 }

@@ -9,56 +9,13 @@
 
 namespace emulator {
 
-constexpr std::uint16_t CANONICAL_NAN = 0x7fff; // what cvt makes of any NaN, for both formats
-
-// bits / 2^shift, to nearest, ties to even; shift 1 to 31.
-constexpr std::uint32_t shift_rounded(std::uint32_t bits, int shift) {
-    const std::uint32_t half_less_one = (1u << (shift - 1)) - 1;
-    const std::uint32_t odd = bits >> shift & 1;
-    return (bits + half_less_one + odd) >> shift;
-}
-
-// Exact. Here and below nothing branches: the compiler converts several numbers at once.
-constexpr float float_of_half(std::uint16_t half) {
-    const std::uint32_t sign = std::uint32_t(half & 0x8000) << 16;
-    const std::int32_t magnitude = half & 0x7fff;
-    // The difference of the exponents' biases, by a factor: right for zero and small numbers too.
-    const float widened = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-    const std::int32_t infinite_or_nan = 0x7f800000 | magnitude << 13;
-    return std::bit_cast<float>(
-        sign | (magnitude >= 0x7c00 ? infinite_or_nan : std::bit_cast<std::int32_t>(widened)));
-}
-
-// Rounds; magnitudes from 65520 on become infinite, NaNs the canonical one.
-constexpr std::uint16_t half_of_float(float value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t sign = bits >> 16 & 0x8000;
-    const std::int32_t magnitude = bits & 0x7fffffff;
-    const std::int32_t infinity = 0x7f800000, overflow = 0x477ff000, smallest_normal = 0x38800000;
-    // A carry out of the mantissa raises the exponent: right.
-    const std::int32_t normal = shift_rounded(magnitude - ((127 - 15) << 23), 13);
-    // fp32 numbers from 0.5 to 1 are multiples of 2^-24, as are fp16 numbers below the smallest
-    // normal one.
-    const std::int32_t small = std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
-                               std::bit_cast<std::int32_t>(0.5f);
-    const std::int32_t finite = magnitude < smallest_normal ? small : normal;
-    const std::uint32_t rounded = sign | (magnitude >= overflow ? 0x7c00 : finite);
-    return std::uint16_t(magnitude > infinity ? CANONICAL_NAN : rounded);
-}
-
-// Exact: bf16 is the upper half of an fp32.
-constexpr float float_of_bf16(std::uint16_t bf16) {
-    return std::bit_cast<float>(std::uint32_t(bf16) << 16);
-}
-
-// Rounds; NaNs become the canonical one.
-constexpr std::uint16_t bf16_of_float(float value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t infinity = 0x7f800000;
-    if ((bits & 0x7fffffff) > infinity)
-        return CANONICAL_NAN;
-    return std::uint16_t(shift_rounded(bits, 16));
-}
+// The conversions of number.h and e4m3.h, for programs that may use the same names as those files.
+float float_of_half(std::uint16_t half);
+std::uint16_t half_of_float(float value);
+float float_of_bf16(std::uint16_t bf16);
+std::uint16_t bf16_of_float(float value);
+float float_of_e4m3(std::uint8_t e4m3);
+std::uint8_t e4m3_of_float(float value);
 
 // An fp32 number that rounds to fp16 or bf16 as `value` does: where it is inexact its last bit
 // is 1.
@@ -70,10 +27,6 @@ inline float narrow_for_rounding(double value) {
         narrow = std::nextafter(narrow, 0.0f);
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(narrow) | 1);
 }
-
-// The conversions of e4m3.h, for programs that may use the same names as that file.
-float float_of_e4m3(std::uint8_t e4m3);
-std::uint8_t e4m3_of_float(float value);
 
 // A 16-bit type, and two of it, the first at the lower address.
 template <std::uint16_t OF_FLOAT(float), float TO_FLOAT(std::uint16_t)>

@@ -10,26 +10,11 @@
 
 #include "formats/e4m3.h"
 
-/* Marks a small function that both the C harness and the kernels use. */
-#ifdef __CUDACC__
-#define HOST_DEVICE __host__ __device__
-#else
-#define HOST_DEVICE
-#endif
+/* What cvt makes of any NaN, in bf16 and in fp16. */
+#define NARROW_NAN 0x7fffu
 
-/* The bits of an fp32, and an fp32 of these bits. */
-HOST_DEVICE static inline uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-HOST_DEVICE static inline float float_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* bits / 2^shift to the nearest, ties to even; shift from 1 to 31. */
+/* bits / 2^shift to the nearest, ties to even; shift from 1 to 31. Here and below nothing branches:
+ * the compiler converts several numbers at once. */
 HOST_DEVICE static inline uint32_t shift_rounded(uint32_t bits, uint32_t shift) {
     return (bits + ((1u << (shift - 1)) - 1u) + ((bits >> shift) & 1u)) >> shift;
 }
@@ -42,11 +27,10 @@ HOST_DEVICE static inline float bf16_to_float(bf16_bits value) {
     return float_of_bits((uint32_t)value << 16);
 }
 
-/* Rounds to the nearest bf16, ties to even. A NaN stays a NaN (quiet, with its sign). */
+/* Rounds to the nearest bf16, ties to even. NaNs become the one that cvt makes of any. */
 HOST_DEVICE static inline bf16_bits bf16_from_float(float value) {
     const uint32_t bits = bits_of_float(value);
-    return (bf16_bits)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x0040u
-                                                          : shift_rounded(bits, 16));
+    return (bf16_bits)((bits & 0x7fffffffu) > 0x7f800000u ? NARROW_NAN : shift_rounded(bits, 16));
 }
 
 /* IEEE 754's binary16. 1 sign, 5 exponent and 10 fraction bits. */
@@ -62,20 +46,20 @@ HOST_DEVICE static inline float fp16_to_float(fp16_bits value) {
     return float_of_bits(sign | (magnitude >= 0x7c00u ? 0x7f800000u | magnitude << 13 : finite));
 }
 
-/* Rounds to the nearest fp16, ties to even; from 65520 on to infinity. A NaN stays a NaN (quiet,
- * with its sign). */
+/* Rounds to the nearest fp16, ties to even; from 65520 on to infinity. NaNs become the one that cvt
+ * makes of any. */
 HOST_DEVICE static inline fp16_bits fp16_from_float(float value) {
     const uint32_t bits = bits_of_float(value);
     const uint32_t sign = (bits >> 16) & 0x8000u;
     const uint32_t magnitude = bits & 0x7fffffffu;
-    const uint32_t shift = 126u - (magnitude >> 23); /* of a subnormal, to multiples of 2^-24 */
-    return (fp16_bits)(sign |
-                       (magnitude > 0x7f800000u    ? 0x7e00u
-                        : magnitude >= 0x477ff000u ? 0x7c00u
-                        /* normal; a carry out of the fraction raises the exponent */
-                        : magnitude >= 0x38800000u ? shift_rounded(magnitude - (112u << 23), 13)
-                        : shift > 25u              ? 0u
-                                      : shift_rounded((magnitude & 0x7fffffu) | 0x800000u, shift)));
+    /* A carry out of the fraction raises the exponent: right. */
+    const uint32_t normal = shift_rounded(magnitude - (112u << 23), 13);
+    /* fp32 numbers from 0.5 to 1 are multiples of 2^-24, as are fp16 numbers below the smallest
+     * normal one. */
+    const uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f) - bits_of_float(0.5f);
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;
+    const uint32_t rounded = sign | (magnitude >= 0x477ff000u ? 0x7c00u : finite);
+    return (fp16_bits)(magnitude > 0x7f800000u ? NARROW_NAN : rounded);
 }
 
 enum number { NUMBER_BF16, NUMBER_FP16, NUMBER_FP32, NUMBER_INT32, NUMBER_E4M3 };
@@ -119,19 +103,9 @@ HOST_DEVICE static inline void number_write(enum number format, void *matrix, si
 
 /* The nearest number of the format, ties to even. */
 HOST_DEVICE static inline float number_round(enum number format, float value) {
-    switch (format) {
-    case NUMBER_BF16:
-        return bf16_to_float(bf16_from_float(value));
-    case NUMBER_FP16:
-        return fp16_to_float(fp16_from_float(value));
-    case NUMBER_INT32:
-        return rintf(value);
-    case NUMBER_E4M3:
-        return e4m3_to_float(e4m3_from_float(value));
-    case NUMBER_FP32:
-        break;
-    }
-    return value;
+    uint32_t bits; /* as wide as any format */
+    number_write(format, &bits, 0, value);
+    return number_read(format, &bits, 0);
 }
 
 /* Neither NaN nor infinite. */

@@ -286,6 +286,16 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
     return 0;
 }
 
+void options_of_shape(const options *o, char text[SHAPE_OPTIONS_SIZE]) {
+    int used = snprintf(text, SHAPE_OPTIONS_SIZE, "--m %d --n %d", o->m, o->n);
+    if (o->k > 0) {
+        used += snprintf(text + used, SHAPE_OPTIONS_SIZE - (size_t)used, " --k %d", o->k);
+    }
+    if (o->kernel > 0) {
+        snprintf(text + used, SHAPE_OPTIONS_SIZE - (size_t)used, " --kernel %d", o->kernel);
+    }
+}
+
 void options_print_help(FILE *out, const step *step, const option_rules *rules) {
     enum { COLUMN = 36 };
     char rule[SHAPE_RULE_SIZE];

@@ -63,12 +63,10 @@ typedef struct options {
     bool help;
 } options;
 
-enum { EDGE_SIZE = 96 };
-
-/* A small shape that takes the step to one of its edges, and the name of the edge. */
+/* A small shape that takes the step to one of its edges. */
 typedef struct trial {
     options options;
-    char edge[EDGE_SIZE];
+    const char *edge; /* its name; NULL: that of the kernel */
 } trial;
 
 /* Reads the command line; of options that set the same the last applies. Returns 0, or non-zero
@@ -78,6 +76,10 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *opt
 
 /* Prints what the program is, its options and their defaults, and the shapes the step takes. */
 void options_print_help(FILE *out, const step *step, const option_rules *rules);
+
+/* "--m 64 --n 64 --k 64 --kernel 2": the options of that shape. */
+enum { SHAPE_OPTIONS_SIZE = 96 };
+void options_of_shape(const options *options, char text[SHAPE_OPTIONS_SIZE]);
 
 /* The words that --inputs and --protocol take. */
 const char *inputs_name(enum inputs inputs);

@@ -152,11 +152,11 @@ static bool run_shape(program *program, const options *o, const trials *trials) 
  */
 static bool list_trials(const trials *trials) {
     for (const trial *trial = trials->of; trial < trials->of + trials->count; ++trial) {
-        const options *o = &trial->options;
-        printf("%s\t--m %d --n %d", trial->edge, o->m, o->n);
-        print_if(stdout, o->k > 0, " --k %d", o->k);
-        print_if(stdout, o->kernel > 0, " --kernel %d", o->kernel);
-        printf(" --inputs %s\n", inputs_name(o->inputs));
+        char shape[SHAPE_OPTIONS_SIZE];
+        options_of_shape(&trial->options, shape);
+        print_if(stdout, trial->edge == NULL, "kernel %d", trial->options.kernel);
+        printf("%s\t%s --inputs %s\n", trial->edge == NULL ? "" : trial->edge, shape,
+               inputs_name(trial->options.inputs));
     }
     return true;
 }

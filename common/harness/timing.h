@@ -29,7 +29,7 @@ typedef struct heuristic {
                  * those that were enumerated */
     char algorithm[ALGORITHM_DIGITS + 1];
     char name[160]; /* of its kernels */
-    double seconds; /* per launch, the median; NAN if it was not timed */
+    double seconds; /* per launch, the fastest sample; NAN if it was not timed */
 } heuristic;
 
 typedef struct heuristics {
@@ -48,9 +48,8 @@ typedef struct ranked {
 /* The search among the step's own kernels, and what the quick tuner (tune.h) did. */
 typedef struct tuning {
     int count;            /* candidates that the search timed */
-    ranked *times;        /* of each: its number from 1 on, and the median of its samples */
+    ranked *times;        /* of each: its number from 1 on, and its fastest sample */
     int quick;            /* candidates of the quick tuner */
-    int picked;           /* by it: a number from 1 on; 0: there was none */
     double quick_seconds; /* that it took, but for ... */
     double ready_seconds; /* ... preparing them in each copy of the operands */
     const char *file;     /* that has its pick; NULL: none */

@@ -1,7 +1,7 @@
 #include "multiply.h"
 
-#include "formats/e4m3.h"
 #include "formats/half.h"
+#include "formats/number.h"
 #include "machine.h"
 #include "emulator/warp.h"
 
@@ -11,6 +11,10 @@
 
 namespace emulator {
 
+float float_of_half(std::uint16_t half) { return fp16_to_float(half); }
+std::uint16_t half_of_float(float value) { return fp16_from_float(value); }
+float float_of_bf16(std::uint16_t bf16) { return bf16_to_float(bf16); }
+std::uint16_t bf16_of_float(float value) { return bf16_from_float(value); }
 float float_of_e4m3(std::uint8_t e4m3) { return e4m3_to_float(e4m3); }
 std::uint8_t e4m3_of_float(float value) { return e4m3_from_float(value); }
 
@@ -95,7 +99,7 @@ void widen(const std::uint8_t *bytes, int rows, bool transposed, float *to, int 
 void multiply_16_bits(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
                       const std::uint8_t *b) {
     static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * WGMMA_LARGEST_N];
-    const auto widen_all = form.fp16 ? widen<float_of_half> : widen<float_of_bf16>;
+    const auto widen_all = form.fp16 ? widen<fp16_to_float> : widen<bf16_to_float>;
     widen_all(a, warps * WARP_ROWS, form.transposed_a, wide_a, MMA_K, 1);
     widen_all(b, form.n, form.transposed_b, wide_b, 1, form.n);
     for (int warp = 0; warp < warps; ++warp)
@@ -222,9 +226,9 @@ void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t 
     std::uint16_t halves[SUMS];
     float sums[SUMS];
     std::memcpy(halves, c, sizeof halves);
-    std::transform(halves, halves + SUMS, sums, float_of_half);
+    std::transform(halves, halves + SUMS, sums, fp16_to_float);
     mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, sums, true}, where);
-    std::transform(sums, sums + SUMS, halves, half_of_float);
+    std::transform(sums, sums + SUMS, halves, fp16_from_float);
     std::memcpy(d, halves, sizeof halves);
 }
 

@@ -44,7 +44,7 @@ static std::vector<float> interesting() {
     return values;
 }
 
-// The record says what a GPU gave. How the emulator rounds is in test_half.cpp.
+// The record says what a GPU gave. How both round is in tests/unit/test_numbers.c.
 static void conversions() {
     const std::vector<float> values = interesting();
     const int count = int(values.size());

@@ -1,71 +1,28 @@
-/* What the harness makes of a computation, of its shapes and of measurements, worked out by hand;
- * and integers that no order of summation rounds. */
-#include <limits.h>
+/* How many copies of the operands there are, integers that no order of summation rounds, quantiles,
+ * and the fastest of many. */
 #include <math.h>
+#include <signal.h>
 
-#include "golden.h"
+#include "../../emulator/tests/test.h"
+#include "harness/message.h"
 #include "harness/timing.h"
 
-static const step tiled = {
-    .name = "v07", .computes = GEMM_BF16, .multiple_m = 128, .multiple_n = 256, .multiple_k = 64};
-static const step loose = {.name = "v00", .computes = GEMM_BF16, .multiple_n = 12, .multiple_k = 1};
-static const step any_row = {
-    .name = "s07", .computes = GEMM_BF16, .multiple_n = 1, .any_row = true};
-static const step limited = {.name = "a03", .computes = GEMM_FP16, .largest_k = 1 << 23};
-static const step half = {.name = "a06", .computes = GEMM_FP16};
-static const step half_sums = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
-static const step fp8 = {.name = "f01", .computes = GEMM_FP8};
-static const step addmm = {.name = "a01", .computes = ADDMM_FP16};
-static const step adds_one = {.name = "t01", .computes = ADD_ONE_INT32, .multiple_m = 1};
-static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .multiple_n = 8};
+static const step product = {.computes = GEMM_BF16};
+static const step half = {.computes = GEMM_FP16};
+static const step half_sums = {.computes = GEMM_FP16, .fp16_sums = true};
+static const step fp8 = {.computes = GEMM_FP8};
+static const step addmm = {.computes = ADDMM_FP16};
 
-/* ---- shapes */
-
-/* The rows of a golden text are cases: what is before the colon is given, all else is found. */
-static const char *first_row(const char *name) {
-    char heading[64];
-    snprintf(heading, sizeof heading, GOLDEN_HEADING "%s\n", name);
-    const char *found = strstr(kept_texts, heading);
-    return found == NULL ? "" : found + strlen(heading);
-}
-
-static const char *next_row(const char *row) { return row + strcspn(row, "\n") + 1; }
-
-/* Whether they are taken or why not, and to what they round up. */
-static void shapes(void) {
-    static const step *const steps[] = {&tiled, &loose, &any_row,  &limited,   &half,
-                                        &fp8,   &addmm, &adds_one, &transposes};
-    FILE *out = golden_begin();
-    char name[8], error[512];
-    int m, n, k;
-    for (const char *row = first_row("shapes");
-         sscanf(row, "%7[^,], %d x %d x %d", name, &m, &n, &k) == 4; row = next_row(row)) {
-        const step *step = steps[0];
-        for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
-            step = strcmp(steps[i]->name, name) == 0 ? steps[i] : step;
-        }
-        snprintf(error, sizeof error, "taken");
-        shape_check(step, m, n, k, error, sizeof error);
-        fprintf(out, "%s, %d x %d x %d: %s", step->name, m, n, k, error);
-        if (m < 1 << 30 && n < 1 << 30) {
-            shape_round_up(step, &m, &n, &k);
-            fprintf(out, "; rounds up to %d x %d x %d", m, n, k);
-        }
-        fprintf(out, "\n");
-    }
-    golden_end(out, "shapes");
-}
-
-/* Of operands of these sizes, with an L2 of 60 MiB, and this many that fit. */
+/* With an L2 of 60 MiB. */
 static void copies(void) {
-    FILE *out = golden_begin();
-    size_t bytes, most;
-    for (const char *row = first_row("copies");
-         sscanf(row, "%zu bytes, at most %zu", &bytes, &most) == 2; row = next_row(row)) {
-        fprintf(out, "%zu bytes, at most %zu: %zu\n", bytes, most,
-                workload_copies(bytes, 60 << 20, most));
+    static const struct {
+        size_t bytes, most, copies;
+    } rows[] = {{402653184, 100, 2}, {6291456, 100, 20}, {7340032, 100, 18},
+                {1024, 1000, 256},   {402653184, 1, 1},  {6291456, 5, 5}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const size_t found = workload_copies(rows[i].bytes, 60 << 20, rows[i].most);
+        EXPECT(found == rows[i].copies, "row %zu: %zu", i, found);
     }
-    golden_end(out, "copies");
 }
 
 /* ---- numbers */
@@ -86,7 +43,7 @@ static void sums_stay_exact(void) {
     static const struct {
         const step *step;
         int64_t limit;
-    } rows[] = {{&tiled, 1 << 24}, {&half, 65504}, {&half_sums, 2048}, {&fp8, 16384}};
+    } rows[] = {{&product, 1 << 24}, {&half, 65504}, {&half_sums, 2048}, {&fp8, 16384}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         for (int64_t k = 8; k < 1 << 26; k += k / 7 / 8 * 8 + 8) {
             const integers found = integers_of(rows[i].step, k, 1, 1);
@@ -131,27 +88,100 @@ static void scalars_stay_exact(void) {
 
 /* They interpolate, and leave out what was not measured. */
 static void quantiles(void) {
-    FILE *out = golden_begin();
-    static const double rows[][6] = {{5, 1, 3, NAN, NAN, NAN},
-                                     {4, 1, 3, 2, NAN, NAN},
-                                     {5, INFINITY, -INFINITY, NAN, NAN, NAN},
-                                     {0, 10, 20, 30, 40, 50},
-                                     {NAN, NAN, NAN, NAN, NAN, NAN}};
+    static const struct {
+        double values[6];
+        summary expected;
+    } rows[] = {{{5, 1, 3, NAN, NAN, NAN}, {3, 1.4, 4.6}},
+                {{4, 1, 3, 2, NAN, NAN}, {2.5, 1.3, 3.7}},
+                {{5, INFINITY, -INFINITY, NAN, NAN, NAN}, {5, 5, 5}},
+                {{0, 10, 20, 30, 40, 50}, {25, 5, 45}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const summary s = summarize(rows[i], 6);
-        fprintf(out, "%g %g %g ...: %.12g (%.12g to %.12g)\n", rows[i][0], rows[i][1], rows[i][2],
-                s.median, s.low, s.high);
+        const summary found = summarize(rows[i].values, 6), *expected = &rows[i].expected;
+        EXPECT(fabs(found.median - expected->median) < 1e-12 &&
+                   fabs(found.low - expected->low) < 1e-12 &&
+                   fabs(found.high - expected->high) < 1e-12,
+               "row %zu: %g (%g to %g)", i, found.median, found.low, found.high);
     }
-    fprintf(out, "nothing: %g\n", median(NULL, 0));
-    golden_end(out, "quantiles");
+    EXPECT(isnan(median((double[]){NAN}, 1)) && isnan(median(NULL, 0)), "nothing");
+}
+
+/* ---- the fastest of many, by launches whose times are made up: some are slow by chance, and the
+ * clock falls while launches follow each other */
+
+/* Of each hundred one is refused, which is never the fastest: that is an even one. */
+enum { COUNT = 11448, MOST = 256, SEEDS = 20, REFUSED = 3 };
+
+/* Each has a time of its own, from 1 on; the fastest is 1 % faster than the next. */
+typedef struct field {
+    uint64_t state;
+    double seconds[COUNT];
+    int launches;
+    int launched;   /* numbers */
+    int stop_after; /* by a Ctrl-C; 0: never */
+} field;
+
+static double uniform(field *field) {
+    field->state = field->state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(field->state >> 11) * 0x1p-53;
+}
+
+static double launch(void *context, int number, bool first) {
+    field *field = context;
+    field->launched += first;
+    if (++field->launches == field->stop_after) {
+        (void)raise(SIGINT);
+    }
+    const double by_chance = uniform(field) < 0.05 ? 1.3 : 1 + 0.02 * uniform(field);
+    const double hot = 1 + 0.1 * (1 - exp(-field->launches / 1000.0));
+    return number % 100 == REFUSED ? NAN : field->seconds[number] * by_chance * hot;
+}
+
+static int fastest(int seed) { return (97 + 577 * seed) % COUNT / 2 * 2; }
+
+static field made;
+static ranked all[COUNT];
+
+/* Ranks the field of a seed. What is left is launched, sorted, and not refused. */
+static int rank_field(int seed, int stop_after) {
+    made = (field){.state = (uint64_t)seed, .stop_after = stop_after};
+    for (int i = 0; i < COUNT; ++i) {
+        all[i] = (ranked){.number = i, .seconds = INFINITY};
+        made.seconds[i] = i == fastest(seed) ? 1 : 1.01 + uniform(&made);
+    }
+    const int left = rank_by_halving(all, COUNT, MOST, launch, &made);
+    for (int i = 0; i < left; ++i) {
+        EXPECT(isfinite(all[i].seconds) && all[i].number < made.launched, "%d", all[i].number);
+        EXPECT(stop_after > 0 || i == 0 || all[i - 1].seconds <= all[i].seconds, "order: %d", i);
+    }
+    return left;
+}
+
+static void the_fastest_is_left(void) {
+    for (int seed = 1; seed <= SEEDS; ++seed) {
+        const int left = rank_field(seed, 0);
+        bool found = false;
+        for (int i = 0; i < left; ++i) {
+            found = found || all[i].number == fastest(seed);
+        }
+        EXPECT(found && left == MOST, "seed %d: %d are left, and not the fastest", seed, left);
+        EXPECT(made.launched == COUNT && made.launches < 3 * COUNT, "%d of %d, by %d launches",
+               made.launched, COUNT, made.launches);
+    }
+}
+
+static void an_interrupt_keeps_what_was_launched(void) {
+    const int left = rank_field(1, COUNT / 4);
+    EXPECT(made.launched == COUNT / 4 && left >= MOST, "%d of %d", left, made.launched);
 }
 
 int main(void) {
-    golden_open("tests/unit/test_arithmetic.txt");
-    run_case("shape: what is taken, what rounds up to it, and others are refused in words", shapes);
-    run_case("shape: number of operand copies", copies);
+    run_case("number of operand copies", copies);
     run_case("arithmetic: sums of the exact check's integers", sums_stay_exact);
     run_case("arithmetic: alpha and beta in the exact check", scalars_stay_exact);
     run_case("statistics: quantiles interpolate, and leave out what was not measured", quantiles);
+    message_prefix("ranking");
+    run_case("ranking: of 11448 the fastest is left, whatever is slow by chance",
+             the_fastest_is_left);
+    run_case("ranking: a Ctrl-C keeps what was launched", an_interrupt_keeps_what_was_launched);
     return test_result();
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/buffers.h"
 #include "harness/check.h"
 #include "../../emulator/tests/test.h"
 
@@ -340,20 +339,6 @@ static void digests(void) {
     EXPECT(digest_of(GEMM_BF16, words, 1) != digest_of(GEMM_BF16, words, 2), "the count counts");
 }
 
-/* What a launch writes beside D is found on a GPU. The emulator finds such writes itself. */
-static void guards(void) {
-    char text[96];
-    const buffer d = buffer_create(6, true, "D");
-    EXPECT(buffer_guards_intact(&d, text, sizeof text), "%s", text);
-    for (int at = -2; at <= 6; at += 8) {
-        d.payload[at] = 0;
-        EXPECT(!buffer_guards_intact(&d, text, sizeof text), "byte %d", at);
-        EXPECT(strstr(text, at < 0 ? "byte 2 before" : "byte 1 after") != NULL, "%s", text);
-        d.payload[at] = GUARD_BYTE;
-    }
-    buffer_destroy(&d);
-}
-
 int main(void) {
     run_case("bf16, fp16, e4m3: every number survives, and rounding is to the nearest", formats);
     run_case("random: moments of the distributions, extreme bits", distributions);
@@ -366,6 +351,5 @@ int main(void) {
     run_case("compare: NaN and infinities never pass", nothing_but_numbers_passes);
     run_case("compare: fp16 sums, and what they must not let pass", fp16_sums);
     run_case("digest: changes with every bit, and with two words that swap", digests);
-    run_case("guard bands: what is written before or after D", guards);
     return test_result();
 }

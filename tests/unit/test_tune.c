@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../emulator/tests/test.h"
-#include "tune.h"
+#include "tune.c"
 
 /* ---- the fastest */
 
@@ -112,21 +112,7 @@ static void finds(void) {
     EXPECT(tune_find(path, &content->key) == 5, "the kernel added is not there");
 }
 
-static void a_new_file_says_what_it_is(void) {
-    char all[512] = "";
-    unlink(path);
-    EXPECT(tune_add(path, &KEY, 7) == 0 && tune_add(path, &KEY, 7) == 0, "%s", strerror(errno));
-    FILE *file = fopen(path, "r");
-    if (file != NULL) {
-        all[fread(all, 1, sizeof all - 1, file)] = '\0';
-        fclose(file);
-    }
-    const char *second = all + strcspn(all, "\n");
-    EXPECT(strncmp(all, "# gemm-ladder", 13) == 0 && strcmp(second, "\n" KEPT KEPT) == 0, "%s",
-           all);
-}
-
-/* Each adds its shapes while the other does; none is lost, and there is one head. */
+/* Each adds its shapes while the other does; none is lost. */
 static void two_processes_add_at_once(void) {
     enum { SHAPES = 500 };
     unlink(path);
@@ -235,7 +221,6 @@ int main(void) {
     for (content = CONTENTS; content < CONTENTS + sizeof CONTENTS / sizeof *CONTENTS; ++content) {
         run_row("tune: file", content->name, finds);
     }
-    run_case("tune: a new file says what it is, once", a_new_file_says_what_it_is);
     run_case("tune: two processes add lines at once", two_processes_add_at_once);
     run_case("tune: what cannot be written says why", what_cannot_be_written_says_why);
     run_case("tune: the file is where the environment says",

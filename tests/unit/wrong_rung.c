@@ -113,12 +113,17 @@ static const step STEPS[] = {
     {FAKE("bf16, any row", GEMM_BF16), .any_row = true},
     {FAKE("bf16, 3 kernels", GEMM_BF16), .kernels = 3, .kernel_of = kernel_of,
      .kernels_of = kernels_of, .explain = explain},
+    {FAKE("bf16, unranked", GEMM_BF16), .kernels = 3, .kernel_of = kernel_of},
+    {FAKE("bf16 in twelves", GEMM_BF16), .multiple_n = 12},
     {FAKE("nothing", GEMM_BF16), .computes_nothing = true},
     {FAKE("shared memory", GEMM_BF16), .min_shared_memory = 1 << 30},
     {FAKE("fp16 sums", GEMM_FP16), .fp16_sums = true},
     {FAKE("addmm", ADDMM_FP16)},
     {FAKE("a transpose", TRANSPOSE_FP32)},
     {FAKE("one added", ADD_ONE_INT32)},
+    {FAKE("fp8", GEMM_FP8)},
+    {FAKE("fp8 in blocks", GEMM_FP8), .block_scales = true, .promotion = 128},
+    {FAKE("a text to escape: \"raw\" \\ \t \xc3\xa9", GEMM_BF16), .below = "v97"},
     {FAKE("unknown", (enum computation)99)},
 };
 

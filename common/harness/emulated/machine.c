@@ -37,18 +37,6 @@ option_rules machine_option_rules(const step *step) {
 static const step *the_step;
 static options made; /* the run that is made, with the seed of its policy */
 
-/* A report names the options that make its run again. */
-static void write_shape(const options *o, char *text, size_t size) {
-    char k[24] = "", kernel[24] = "";
-    if (o->k > 0) {
-        snprintf(k, sizeof k, " --k %d", o->k);
-    }
-    if (o->kernel > 0) {
-        snprintf(kernel, sizeof kernel, " --kernel %d", o->kernel);
-    }
-    snprintf(text, size, "--m %d --n %d%s%s", o->m, o->n, k, kernel);
-}
-
 /* ---- the smallest run with the same report, which tells its story (emulator/src/story.h) */
 
 enum { MOST_SECONDS = 3, LONGEST_STORY = 1 << 13 };
@@ -68,11 +56,11 @@ static const char AGAIN[] =
     "sed -E 's,build/emulated/(\\w*) (.*),make step N=\\1 EMULATE=1 ARGS=\"\\2\",'";
 
 static bool shows(const options *o) {
-    char shape[128], command[1024], said[LONGEST_STORY];
+    char shape[SHAPE_OPTIONS_SIZE], command[1024], said[LONGEST_STORY];
     if (monotonic_seconds() - search_begun > MOST_SECONDS) {
         return false;
     }
-    write_shape(o, shape, sizeof shape);
+    options_of_shape(o, shape);
     snprintf(command, sizeof command, AGAIN, (int)getpid(), shape, inputs_name(o->inputs),
              o->policy, o->seed, told_report, MOST_SECONDS);
     FILE *run = popen(command, "r");
@@ -165,9 +153,9 @@ const char *machine_choose_order(const options *options, size_t order) {
     const char *name = options->policy != NULL ? options->policy
                        : number < fixed        ? emulator_policies()[number]
                                                : RANDOM;
-    char shape[128];
+    char shape[SHAPE_OPTIONS_SIZE];
     emulator_choose_policy(name, seed);
-    write_shape(options, shape, sizeof shape);
+    options_of_shape(options, shape); /* a report names the options that make its run again */
     emulator_report_options(shape);
     made = *options;
     made.seed = seed;

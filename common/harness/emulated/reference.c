@@ -27,60 +27,34 @@ findings check_elements(const examination *examination, struct CUstream_st *stre
 
 /* ---- products */
 
-/* Columns of D whose sums are made side by side: the compiler keeps them in registers. */
-enum { SIDE_BY_SIDE = 8 };
-
-/* The sums of some columns. */
-typedef struct panel_sums {
-    double value[SIDE_BY_SIDE], magnitude[SIDE_BY_SIDE], partials[SIDE_BY_SIDE];
-} panel_sums;
-
-/* Inlined, it would find fewer free registers. */
-__attribute__((noinline)) static panel_sums sum_exactly(const double *row, const double *panel,
-                                                        size_t k) {
-    panel_sums sums = {{0}, {0}, {0}};
+/* Of a row of A and one of B. */
+static sums sum_exactly(const double *a, const double *b, size_t k) {
+    sums sums = {0, 0, 0};
     for (size_t j = 0; j < k; ++j) {
-#pragma GCC unroll SIDE_BY_SIDE
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) {
-            const double product = row[j] * panel[j * SIDE_BY_SIDE + i];
-            sums.value[i] += product;
-            sums.magnitude[i] += fabs(product);
-        }
-        if ((j + 1) % FP16_SUM_GROUP != 0 && j + 1 != k) {
-            continue;
-        }
-#pragma GCC unroll SIDE_BY_SIDE
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) {
-            sums.partials[i] += fabs(sums.value[i]);
-        }
+        const double product = a[j] * b[j];
+        sums.value += product;
+        sums.magnitude += fabs(product);
+        sums.partials += (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(sums.value) : 0;
     }
     return sums;
 }
 
-/* In fp32, from the last product to the first: the values alone. */
-__attribute__((noinline)) static void sum_backwards(float sums[SIDE_BY_SIDE], const double *row,
-                                                    const double *panel, size_t k) {
-    float all[SIDE_BY_SIDE] = {0};
+/* In fp32, from the last product to the first. */
+static float sum_backwards(const double *a, const double *b, size_t k) {
+    float sum = 0;
     for (size_t j = k; j-- > 0;) {
-#pragma GCC unroll SIDE_BY_SIDE
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) {
-            all[i] += (float)(row[j] * panel[j * SIDE_BY_SIDE + i]);
-        }
+        sum += (float)(a[j] * b[j]);
     }
-    memcpy(sums, all, sizeof all);
+    return sum;
 }
 
-/* A in fp64, [m][k], or B in panels of rows side by side, [panel][k][SIDE_BY_SIDE], times their
- * scales: each element is decoded once. The caller frees it. */
+/* The elements of A or B in fp64, times their scales: each is decoded once. The caller frees it. */
 static double *decoded(const arithmetic *arithmetic, const problem *problem, bool is_b) {
-    const size_t rows = (size_t)(is_b ? problem->n : problem->m);
     const size_t k = (size_t)problem->k;
-    const size_t width = is_b ? SIDE_BY_SIDE : 1;
-    double *copy = allocate((rows + width - 1) / width * width * k, sizeof *copy);
-    for (size_t i = 0; i < rows * k; ++i) {
-        const size_t row = i / k, j = i % k;
-        copy[(row / width * k + j) * width + row % width] =
-            scaled_element(arithmetic, problem, is_b, row, j);
+    const size_t count = (size_t)(is_b ? problem->n : problem->m) * k;
+    double *copy = allocate(count, sizeof *copy);
+    for (size_t i = 0; i < count; ++i) {
+        copy[i] = scaled_element(arithmetic, problem, is_b, i / k, i % k);
     }
     return copy;
 }
@@ -115,32 +89,23 @@ static void multiply(const arithmetic *is, const problem *problem, expected *ele
     double *b = decoded(is, problem, true);
     e4m3_group *groups_a = models ? decoded_groups(problem->a, problem->m, k) : NULL;
     e4m3_group *groups_b = models ? decoded_groups(problem->b, problem->n, k) : NULL;
-    panel_sums exact;
-    float sums[SIDE_BY_SIDE];
     progress progress;
     progress_begin(&progress,
                    elements != NULL ? "computing the reference" : "computing the host product");
     for (size_t i = 0; i < count; ++i) {
-        const size_t row = i / n, column = i % n, beside = column % SIDE_BY_SIDE;
-        if (beside == 0 && elements != NULL) {
-            exact = sum_exactly(a + row * k, b + column * k, k);
-        } else if (beside == 0) {
-            sum_backwards(sums, a + row * k, b + column * k, k);
-        }
-        if (beside == 0) {
-            progress_update(&progress, (double)i / (double)count);
-        }
+        const size_t row = i / n, column = i % n;
+        const double *row_a = a + row * k, *row_b = b + column * k;
         if (elements != NULL) {
-            elements[i] =
-                reference_epilogue(is, problem, i,
-                                   (struct sums){exact.value[beside], exact.magnitude[beside],
-                                                 exact.partials[beside]});
+            elements[i] = reference_epilogue(is, problem, i, sum_exactly(row_a, row_b, k));
         } else {
-            write_product(is, problem, i, sums[beside]);
+            write_product(is, problem, i, sum_backwards(row_a, row_b, k));
         }
         if (models) {
             reference_model(is, problem, i, &groups_a[row * groups], &groups_b[column * groups],
                             &elements[i]);
+        }
+        if (column == 0) {
+            progress_update(&progress, (double)i / (double)count);
         }
     }
     progress_hide(&progress);

@@ -1,7 +1,4 @@
 /* The shapes of --trials and of a default run: small ones that take a rung to its edges. */
-#include <stdarg.h>
-#include <string.h>
-
 #include "harness/arithmetic.h"
 #include "harness/machine.h"
 
@@ -33,14 +30,10 @@ static int pieces(int length, int piece) { return (length + piece - 1) / piece; 
 /* Rows of a tile's last part that end in the last consumer's, wherever consumers share its rows. */
 static int last_rows(int m) { return m * 3 / 4 > 24 ? m * 3 / 4 - 24 : pieces(m, 2); }
 
-__attribute__((format(printf, 5, 6))) static trial *add(list *list, int m, int n, int k,
-                                                        const char *edge, ...) {
+static trial *add(list *list, int m, int n, int k, const char *edge) {
     trial *added = &list->trials[list->count++];
     options *o = &added->options;
-    va_list arguments;
-    va_start(arguments, edge);
-    vsnprintf(added->edge, sizeof added->edge, edge, arguments);
-    va_end(arguments);
+    added->edge = edge;
     *o = *list->options;
     o->m = m;
     o->n = n;
@@ -93,19 +86,6 @@ static void add_products(list *list, const step_tile *tile) {
     add(list, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
 }
 
-/* What the kernel does that others don't: "ping-pong's whole tiles, clusters of 2 x 1". */
-static void describe(const step_tile *tile, char *text, size_t size) {
-    const char *tiles = tile->apart     ? "tiles in parts apart"
-                        : tile->gathers ? "tiles in parts"
-                                        : "whole tiles";
-    char cluster[48] = "";
-    if (tile->above * tile->beside > 1) {
-        snprintf(cluster, sizeof cluster, ", clusters of %d x %d", tile->above, tile->beside);
-    }
-    snprintf(text, size, "%s%s%s%s", tile->ping_pong ? "ping-pong's " : "",
-             tile->swaps ? "swapped " : "", tiles, cluster);
-}
-
 /* The kernel that most can go wrong with: ping-pong, in clusters. */
 static int fullest_of(const step *step) {
     int best = -1, fullest = 0;
@@ -148,9 +128,8 @@ static void add_kernel(list *list, int kernel) {
     const int more = step->any_row && tile.gathers ? MORE_COLUMNS[list->count % 3] : 0;
     const bool fullest = kernel == fullest_of(step);
     problem shape = shape_of_kernel(&tile, list->sms, fullest);
-    char edge[EDGE_SIZE];
-    describe(&tile, edge, sizeof edge);
-    trial *added = add(list, shape.m, shape.n + more, shape.k, "%s", edge);
+    trial *added =
+        add(list, shape.m, shape.n + more, shape.k, fullest ? "several tiles per CTA" : NULL);
     options *o = &added->options;
     shape = (problem){.m = o->m, .n = o->n, .k = o->k, .kernel = kernel + 1};
     if (step_kernel(step, &shape) != kernel) { /* no cluster of it fits on so few SMs */
@@ -161,14 +140,6 @@ static void add_kernel(list *list, int kernel) {
     o->first_order = 1; /* the first is tried at other shapes */
     o->random_orders = tile.gathers || tile.ping_pong || list->count % 2 == 1;
     o->alone = kernel > 0;
-    if (fullest) {
-        snprintf(added->edge, sizeof added->edge, "several tiles per CTA");
-    }
-    for (const trial *other = list->trials; other < added; ++other) {
-        if (strcmp(other->edge, added->edge) == 0) {
-            snprintf(added->edge, sizeof added->edge, "%.64s of %d x %d", edge, tile.m, tile.n);
-        }
-    }
 }
 
 /* A rung that chooses: at shapes where it does, then each kernel. */

@@ -12,10 +12,9 @@
 
 void machine_launched(const char *order) { (void)order; }
 
-/* ---- the fastest of cuBLASLt's algorithms, or of the step's own kernels, found by timing them
- * all: many are launched once, then the faster half once more, and so on; few are sampled once
- * each, then the fastest few several times more, in turn. Algorithms that cuBLASLt refuses when it
- * launches them are left out. */
+/* ---- the fastest of cuBLASLt's algorithms, or of the step's own kernels: many are launched once,
+ * then the faster half once more, and so on; few are sampled in rounds, as tune.h says. Algorithms
+ * that cuBLASLt refuses when it launches them are left out, and those whose output is wrong. */
 
 /* One sample: idle before it, so that the previous one's heat does not slow it; and enough launches
  * to take at least this long. */
@@ -25,15 +24,13 @@ static const double LEAST_SECONDS = 0.5e-3;
 /* More are ranked first, by single launches; those that are left are sampled. Between two the chip
  * idles for this many launches' time, so that power limits none of them more than another. */
 enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
-/* The fastest, if they are this close to the first, are sampled this often in all. */
-enum { FINALISTS = 8, GOOD = 2, SAMPLES = 5 };
-static const double CLOSE = 1.1;
 
 typedef struct search {
     const workload *workload;
     contender *contender; /* whose opinion's algorithms are tried, or the step's kernels */
     size_t launches;      /* so far, of all */
     int ranked;           /* algorithms that were launched to rank them */
+    ranked *all;          /* what is sampled, and the fastest sample of each */
 } search;
 
 /* The quick tuner: all its samples have the same number of launches, by the time of the first. */
@@ -114,76 +111,55 @@ static double launch_ranked(void *context, int number, bool first) {
     return seconds;
 }
 
-/* Samples the first `count` of all[], or those that the ranking leaves. all[] then has those that
- * run, the fastest first. Returns how many they are. */
-static int sample_all(search *search, ranked *all, int count) {
+/* Seconds per launch of a candidate; NAN of one that is left out. */
+static double sample_candidate(void *context, int candidate) {
+    search *search = context;
+    ranked *one = &search->all[candidate];
+    const double seconds = isnan(one->seconds) ? NAN : sample(search, one->number);
+    one->seconds = fmin(one->seconds, seconds);
+    return seconds;
+}
+
+/* Whether its output is right. A wrong kernel of the step's own ends the program. */
+static bool is_right(search *search, const verification *verification, int number) {
+    const second_opinion *opinion = search->contender->opinion;
+    take(search, number, search->workload->copies);
+    if (verify_launch(search->workload, search->contender, verification)) {
+        return true;
+    }
+    if (opinion == NULL) {
+        end_with(STATUS_FAILED, "the output of kernel %d is wrong", number);
+    }
+    message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong", number,
+            lt_describe(opinion, number).name);
+    return false;
+}
+
+static void forget_times(ranked *all, int count) {
     for (int i = 0; i < count; ++i) {
         all[i].seconds = INFINITY;
     }
-    const int left = rank_by_halving(all, count, MOST_SAMPLED, launch_ranked, search);
-    for (int i = 0; i < left; ++i) {
-        all[i].seconds = sample(search, all[i].number);
-    }
-    return ranked_sort(all, left);
 }
 
-/* Swaps that number, if it is among all[place ... count - 1], with all[place]. Returns the place
- * after it. */
-static int promote(ranked *all, int place, int count, int number) {
-    for (int i = place; i < count; ++i) {
-        if (all[i].number == number) {
-            const ranked found = all[i];
-            all[i] = all[place];
-            all[place] = found;
-            return place + 1;
-        }
+/* The fastest of all[0 ... *count - 1], which is timed beside the step. all[] then has those that
+ * were sampled and run, the fastest first, and *count is their number. */
+static ranked find_fastest(search *search, const verification *verification, ranked *all,
+                           int *count) {
+    forget_times(all, *count);
+    *count = rank_by_halving(all, *count, MOST_SAMPLED, launch_ranked, search);
+    forget_times(all, *count);
+    search->all = all;
+    int best = tune_pick(*count, sample_candidate, search);
+    while (best >= 0 && !is_right(search, verification, all[best].number)) {
+        all[best].seconds = NAN; /* it is left out */
+        best = tune_pick(*count, sample_candidate, search);
     }
-    return place;
-}
-
-/* Samples those that are close to the fastest of all[] some times more, in turn, and two numbers
- * that are known to be good, since a single sample can be slow by chance: their medians. Returns
- * how many they are. */
-static int sample_finalists(search *search, ranked *all, int count, const int good[GOOD]) {
-    double seconds[FINALISTS + GOOD][SAMPLES];
-    int finalists = 0;
-    while (finalists < FINALISTS && finalists < count &&
-           all[finalists].seconds <= CLOSE * all[0].seconds) {
-        ++finalists;
+    if (best < 0) {
+        end_with(STATUS_FAILED, "%s: none computes D for this shape", search->contender->title);
     }
-    for (int i = 0; i < GOOD; ++i) {
-        finalists = promote(all, finalists, count, good[i]);
-    }
-    for (int i = 0; i < finalists; ++i) {
-        seconds[i][0] = all[i].seconds;
-    }
-    for (int i = finalists; i < SAMPLES * finalists; ++i) {
-        seconds[i % finalists][i / finalists] = sample(search, all[i % finalists].number);
-    }
-    for (int i = 0; i < finalists; ++i) {
-        all[i].seconds = median(seconds[i], SAMPLES);
-    }
-    return ranked_sort(all, finalists);
-}
-
-/* The first of the finalists whose output is right is what is timed beside the step. A wrong kernel
- * of the step's own ends the program. */
-static ranked choose_winner(search *search, const verification *verification, const ranked *all,
-                            int finalists) {
-    const second_opinion *opinion = search->contender->opinion;
-    for (int i = 0; i < finalists; ++i) {
-        const int number = all[i].number;
-        take(search, number, search->workload->copies);
-        if (verify_launch(search->workload, search->contender, verification)) {
-            return all[i];
-        }
-        if (opinion == NULL) {
-            end_with(STATUS_FAILED, "the output of kernel %d is wrong", number);
-        }
-        message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong", number,
-                lt_describe(opinion, number).name);
-    }
-    end_with(STATUS_FAILED, "%s: none computes D for this shape", search->contender->title);
+    const ranked fastest = all[best];
+    *count = ranked_sort(all, *count);
+    return fastest;
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step. The search counts as what
@@ -207,15 +183,14 @@ static void choose_heuristic(const workload *workload, contender *contender,
     }
     const bool all_of_them = o->enumerates || o->heuristics > opinion->count;
     const int count = all_of_them ? opinion->count : o->heuristics;
+    int left = count;
     ranked *all = allocate((size_t)count, sizeof *all);
     for (int i = 0; i < count; ++i) {
         all[i].number = i;
     }
-    const int left = sample_all(&search, all, count);
+    const ranked winner = find_fastest(&search, verification, all, &left);
     found->timed = count > MOST_SAMPLED ? search.ranked : count;
     found->cut = found->timed < count || opinion->count == MOST_ALGORITHMS;
-    const int finalists = sample_finalists(&search, all, left, (int[GOOD]){0, 0}); /* its first */
-    const ranked winner = choose_winner(&search, verification, all, finalists);
     found->winner = lt_describe(opinion, winner.number);
     found->winner.seconds = winner.seconds;
     free(all);
@@ -237,15 +212,12 @@ static void choose_kernel(const workload *workload, contender *contender,
     const int most = workload->options->candidates;
     search search = {.workload = workload, .contender = contender};
     int *kernels = allocate((size_t)most, sizeof *kernels);
-    const int count = first_choices(workload, kernels, most);
-    found->times = allocate((size_t)count, sizeof *found->times);
-    for (int i = 0; i < count; ++i) {
+    found->count = first_choices(workload, kernels, most);
+    found->times = allocate((size_t)found->count, sizeof *found->times);
+    for (int i = 0; i < found->count; ++i) {
         found->times[i].number = kernels[i] + 1;
     }
-    found->count = sample_all(&search, found->times, count);
-    const int good[GOOD] = {kernels[0] + 1, found->picked};
-    choose_winner(&search, verification, found->times,
-                  sample_finalists(&search, found->times, found->count, good));
+    find_fastest(&search, verification, found->times, &found->count);
     free(kernels);
 }
 
@@ -297,8 +269,7 @@ static void tune(const workload *workload, contender *contender, const verificat
     if (best < 0) {
         end_with(STATUS_FAILED, "--tune: none of %d kernels could be timed", found->quick);
     }
-    choose_winner(&quick.search, verification, &(ranked){.number = quick.kernels[best] + 1}, 1);
-    found->picked = contender->kernel;
+    is_right(&quick.search, verification, quick.kernels[best] + 1);
     keep_pick(workload, contender, found);
 }
 
