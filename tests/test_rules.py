@@ -58,16 +58,16 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 57985,
+    ".": 57341,
     "emulator": 14263,
     "emulator/tests": 3208,
-    "common/harness common/step.h": 6054,
+    "common/harness common/step.h": 5870,
     "bench notes/tools": 5518,
-    "Makefile make": 887,
+    "Makefile make": 817,
     "plots": 1900,
     "book": 1500,
     "library examples": 894,
-    "conftest.py tests": 9315,
+    "conftest.py tests": 8925,
     "tests/unit": 1490,
     "tests/gpu": 361,
     "tests/device": 1686,
