@@ -139,7 +139,7 @@ def run(command, machine):
     return ended
 
 
-@pytest.mark.parametrize(("command", "arrow", "expression"), rows())
+@pytest.mark.parametrize(("command", "arrow", "expression"), [*rows()])
 def test_make(command, arrow, expression, machine):
     ended, says = run(command, machine), arrow == "=>"
     said = ended.stdout if says else ended.stdout + ended.stderr
