@@ -72,7 +72,9 @@ def test_program(script, add, tmp_path):
 
 
 @pytest.mark.parametrize("why", SKIPS)
-@pytest.mark.parametrize("where", ["def test(): pytest.skip({})", "pytest.importorskip('a', reason={})"])
+@pytest.mark.parametrize(
+    "where", ["def test(): pytest.skip({})", "pytest.importorskip('a', reason={})"]
+)
 def test_skip(where, why, add, tmp_path):
     """Of a test, and of a whole module."""
     add("tests/test_a.py", f"import pytest\n{where.format(repr(why))}\n")

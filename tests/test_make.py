@@ -84,7 +84,9 @@ EACH = {
     "$plain": "BUILD|STEPS|CUDA_HOME|CUTLASS",
 }
 # Files of the tests' own machine.
-TOOLS = "bash sh env make gcc g++ git sed tail tr python3 nproc mkdir mktemp rm cat grep uniq cut uname"
+TOOLS = (
+    "bash sh env make gcc g++ git sed tail tr python3 nproc mkdir mktemp rm cat grep uniq cut uname"
+)
 MADE = {
     "old": "#!/bin/sh\necho 3.8.18\n",
     "full/exercises": "",

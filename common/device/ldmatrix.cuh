@@ -2,8 +2,8 @@
 // mma.sync needs for its operands. (PTX ISA: ldmatrix.)
 //
 // Lane 8i + r passes the address of row r of matrix i: 16 bytes, 16-byte aligned. Lane l gets two
-// elements of each matrix: of row l / 4, columns 2 (l % 4) and the next, the first in the lower half
-// of registers[i]. The whole warp calls it.
+// elements of each matrix: of row l / 4, columns 2 (l % 4) and the next, the first in the lower
+// half of registers[i]. The whole warp calls it.
 #pragma once
 
 #include "device/shared_memory.cuh"
