@@ -25,5 +25,5 @@ $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :
 # What is left of a rung that was renamed names the old file.
 $(STEPS)/%.cu: ;
 -include $(wildcard $(foreach d,library steps ptx energy kernels standalone emulated \
-    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
+    emulated/planted emulated/exercises exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))
