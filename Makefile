@@ -131,17 +131,17 @@ resources: | need-nvcc
 #? make sanitize N=7    run it under compute-sanitizer
 sanitize: | need-compute-sanitizer need-gpu
 	$(call build,$(BUILD)/steps/$(RUNG))
-	@make/sanitize.sh $(call tool,compute-sanitizer) $(BUILD)/steps/$(RUNG) $(ARGS)
+	@for tool in memcheck racecheck synccheck; do \
+	    echo "compute-sanitizer --tool $$tool"; \
+	    $(call tool,compute-sanitizer) --tool $$tool --error-exitcode 1 $(BUILD)/steps/$(RUNG) \
+	        $(or $(ARGS),--m 256 --n 512 $(if $(filter t%,$(RUNG)),,--k 256)) --protocol none || failed=1; \
+	done; [ -z "$$failed" ]
 
 #? make format          format the sources in place
 format: $(BUILD)/venv/tests.stamp
 	$(Q)git ls-files -co --exclude-standard '*.[ch]' '*.cu' '*.cuh' '*.cpp' | xargs $(BUILD)/venv/bin/clang-format -i
 	$(Q)$(BUILD)/venv/bin/ruff format -q .
 	$(Q)$(BUILD)/venv/bin/ruff check --fix .
-
-#? make compile_commands.json   tell clangd and other editors how the emulator's build compiles steps/
-compile_commands.json: always | need-python
-	@$(MAKE) -nB --no-print-directory V=1 emulated | $(PYTHON) make/compile_commands.py >$@
 
 #? make clean           remove build/
 clean:

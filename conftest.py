@@ -2,12 +2,12 @@
 
 Programs in C, C++ and CUDA are collected by their sources: each prints a line a case, `ok - NAME`,
 `not ok - NAME: why` or `skip - NAME: why`, and exits with 0, with 1 if a case failed, or with 77 if it
-could run none. Their cases are counted, in the closing line as well.
+could run none.
 
 Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
 parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
-it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, where
-nothing is known of a run before; cached("bench/*.py", knows=RUNGS), that its verdict depends on nothing
+it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, if that is
+long; cached("bench/*.py", knows=RUNGS), that its verdict depends on nothing
 but its own source, its parameters, what it needs, HELPERS, those files and that value: a pass is
 remembered, and FULL=1 forgets it.
 
@@ -19,14 +19,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import re
-import shlex
 import signal
 import subprocess
-import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -35,8 +31,7 @@ import pytest
 from tools import BUILD, FULL, GPU, NVCC, ROOT, call, touched
 
 STATE = BUILD / "tests"
-SECONDS = STATE / "seconds.json"  # how long each test took when it ran last
-VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered, with what it counts
+VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered
 STRICT = os.environ.get("STRICT") == "1"
 HELPERS = (
     "conftest.py",
@@ -95,15 +90,14 @@ class Program(pytest.Item):
         programs = [BUILD / target for target in targets_of(self)]
         ended = call(*programs, env=hidden, cwd=ROOT, stdin=subprocess.DEVNULL)
         found = re.findall(r"^(ok|not ok|skip) - (.*)$", ended.stdout, re.MULTILINE)
-        counts = [sum(kind == one for kind, _ in found) for one in ("ok", "not ok", "skip")]
-        said = re.sub(r"^(ok|skip) - .*\n", "", ended.stdout, flags=re.MULTILINE)
-        if ended.returncode == NOT_RUN and not counts[0] and not counts[1]:
-            pytest.skip(found[0][1] if found else said.strip() or "it says not why")
+        kinds = {kind for kind, _ in found}
+        if ended.returncode == NOT_RUN and not kinds & {"ok", "not ok"}:
+            pytest.skip(found[0][1] if found else ended.stdout.strip() or "it says not why")
         wrong = [f"skipped: {why}\n" for kind, why in found if kind == "skip" and refused(why)]
-        if ended.returncode or counts[1] or not counts[0] or wrong:
-            end = f"{counts[0]} cases ok, exit status {ended.returncode}"
+        if ended.returncode or "not ok" in kinds or "ok" not in kinds or wrong:
+            said = re.sub(r"^(ok|skip) - .*\n", "", ended.stdout, flags=re.MULTILINE)
+            end = f"exit status {ended.returncode}"
             pytest.fail("".join([said, *wrong, end]), pytrace=False)
-        self.user_properties.append(("cases", counts))
 
     def reportinfo(self):
         return self.path, 0, self.name
@@ -177,7 +171,6 @@ def pytest_runtest_setup(item):
 def pytest_runtest_call(item):
     verdict = verdict_of(item)
     if verdict and verdict.exists():
-        item.user_properties += [("known", 1), *json.loads(verdict.read_text())]
         item.runtest = lambda: None
     signal.signal(signal.SIGALRM, end_late)
     signal.alarm(LIMIT)
@@ -185,15 +178,18 @@ def pytest_runtest_call(item):
     signal.alarm(0)
     if verdict and not outcome.excinfo:
         VERDICTS.mkdir(exist_ok=True)
-        verdict.write_text(json.dumps([one for one in item.user_properties if one[0] != "known"]))
+        verdict.touch()
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item):
-    """Under STRICT=1 a skip is a failure."""
+def pytest_runtest_makereport():
+    """Under STRICT=1 a skip is a failure, of a whole module as well."""
     report = (yield).get_result()
     if report.skipped and refused(report.longrepr[2] if report.longrepr else ""):
         report.outcome, report.longrepr = "failed", f"under STRICT=1: {report.longrepr[2]}"
+
+
+pytest_make_collect_report = pytest_runtest_makereport
 
 
 # ---------------------------------------------------------------- which tests, and in which order
@@ -210,8 +206,6 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{mark}: see conftest.py")
     if hasattr(config.option, "maxschedchunk"):
         config.option.maxschedchunk = 1  # else the slowest go to one worker
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Progress(config), "progress")
 
 
 def is_chosen(item, config) -> bool:
@@ -223,134 +217,35 @@ def is_chosen(item, config) -> bool:
     return not words or any(word in item.nodeid for word in words)
 
 
-def estimate(item, before: dict[str, float]) -> float:
+def place_of(item) -> tuple:
+    """Slow tests come first, and what nothing may run beside comes last."""
     mark = item.get_closest_marker("seconds")
-    return before.get(item.nodeid, float(mark.args[0]) if mark else 0.1)
-
-
-def seconds_before() -> dict[str, float]:
-    return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
-
-
-def write_seconds(seconds: dict[str, float]) -> None:
-    STATE.mkdir(parents=True, exist_ok=True)
-    SECONDS.write_text(json.dumps(seconds, indent=0, sort_keys=True))
+    return item.get_closest_marker("alone") is not None, -mark.args[0] if mark else 0
 
 
 def pytest_collection_modifyitems(config, items):
-    chosen = [item for item in items if is_chosen(item, config)]
+    chosen = sorted((item for item in items if is_chosen(item, config)), key=place_of)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    before = seconds_before()
-    chosen.sort(key=lambda item: -estimate(item, before))
-    chosen.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     items[:] = chosen
     if config.getoption("needs"):
         needed = {target for item in items if not lacks(item) for target in targets_of(item)}
         lines = [f"{BUILD.relative_to(ROOT)}/{target}\n" for target in sorted(needed)]
         Path(config.getoption("needs")).write_text("".join(lines))
-        # Of tests that never ran, for the time left: the process that shows it sees no marks.
-        write_seconds({**{item.nodeid: estimate(item, before) for item in items}, **before})
         items.clear()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    progress = session.config.pluginmanager.getplugin("progress")
     if session.config.getoption("needs"):
         session.exitstatus = 0  # though no test ran
-    elif progress and progress.counts[1]:
-        session.exitstatus = 1  # pytest does not count a module that is skipped
 
 
-# ---------------------------------------------------------------- what is shown
-
-
-def pytest_report_teststatus(report):
-    return report.outcome, "", ""  # Progress says it
-
-
-class Progress:
-    """What failed, at once; how far it is; and the closing line."""
-
-    def __init__(self, config):
-        self.config, self.before = config, seconds_before()
-        self.seconds: dict[str, float] = {}
-        self.ids: list[str] = []
-        self.ended: set[str] = set()
-        self.began = self.told = time.monotonic()
-        self.counts, self.known = [0, 0, 0], 0
-
-    @property
-    def screen(self):
-        """What pytest writes with, past its capture."""
-        return self.config.pluginmanager.getplugin("terminalreporter")
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids):
-        self.ids = ids
-
-    def pytest_collection_finish(self, session):
-        self.ids = self.ids or [item.nodeid for item in session.items]
-
-    def pytest_collectreport(self, report):
-        """A module that cannot be read, or that skips itself: each worker says so."""
-        if report.passed or report.nodeid in self.ended:
-            return
-        self.ended.add(report.nodeid)
-        failed = report.failed or refused(report.longrepr[2])
-        self.counts[1 if failed else 2] += 1
-        if failed:
-            self.show(report)
-
-    def pytest_runtest_logreport(self, report):
-        spent = self.seconds.get(report.nodeid, 0)
-        self.seconds[report.nodeid] = round(spent + report.duration, 2)
-        properties = dict(report.user_properties)
-        if report.failed:
-            self.counts[1] += 1
-            self.show(report)
-        elif report.skipped:
-            self.counts[2] += 1
-        elif report.when == "call":
-            self.known += properties.get("known", 0)
-            cases = properties.get("cases", [1, 0, 0])
-            self.counts = [sum(both) for both in zip(self.counts, cases)]
-        if report.when == "teardown":
-            self.ended.add(report.nodeid)
-            self.tell()
-
-    def show(self, report):
-        variables = [f"{name}=1" for name in ("FULL", "STRICT") if os.environ.get(name) == "1"]
-        command = [*variables, sys.executable, "-m", "pytest", report.nodeid]
-        said = report.longreprtext or str(report.longrepr)
-        text = f"FAILED {report.nodeid}\n{said}\n{(report.capstdout + report.capstderr)[-4000:]}"
-        self.screen.ensure_newline()
-        self.screen.write_line(f"{text.rstrip()}\nagain: {shlex.join(command)}\n")
-
-    def tell(self):
-        """A line that a terminal overwrites; in a log, one a minute."""
-        now = time.monotonic()
-        if now - self.told < (0.2 if self.screen.isatty else 60):
-            return
-        self.told = now
-        share = sum(map(self.expected, self.ended)) / sum(map(self.expected, self.ids))
-        left = (now - self.began) * (1 / share - 1)
-        line = f"{len(self.ended)} of {len(self.ids)} tests, {left / 60:.1f} min left"
-        if self.screen.isatty:
-            self.screen.rewrite(line, erase=True)
-        else:
-            self.screen.write_line(line)
-
-    def expected(self, name: str) -> float:
-        return max(self.before.get(name, 0.2), 0.01)  # many take less than is recorded
-
-    def pytest_unconfigure(self):
-        if self.config.getoption("needs") or self.config.option.collectonly:
-            return
-        write_seconds({**self.before, **self.seconds})
-        slowest = sorted(self.seconds.items(), key=lambda one: -one[1])[:5]
-        known = f"; {self.known} known from before" if self.known else ""
-        print(f"slowest: {', '.join(f'{name} {took:.0f} s' for name, took in slowest)}{known}")
-        line = "{} passed, {} failed, {} skipped".format(*self.counts)
-        (STATE / "summary").write_text(f"{line}\n")
-        print(line, flush=True)
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """The closing line, which CI and planted faults read."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if hasattr(config, "workerinput") or config.getoption("needs") or not reporter:
+        return
+    counts = {kind: len(some) for kind, some in reporter.stats.items()}
+    failed = counts.get("failed", 0) + counts.get("error", 0)
+    print(f"{counts.get('passed', 0)} passed, {failed} failed, {counts.get('skipped', 0)} skipped")

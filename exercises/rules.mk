@@ -7,10 +7,6 @@ EXERCISED := $(EXERCISES:%=$(BUILD)/emulated/exercises/%)
 $(EXERCISED:%=%.o): $(BUILD)/emulated/exercises/%.o: $(BUILD)/exercises/%.cu
 $(EXERCISED:%=%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
 $(EXERCISED): %: %.o
-WATCH := $(BUILD)/emulated/exercises/watch/watch.o
-$(WATCH): exercises/watch.cpp $(BUILD)/emulated-flags
-	$(call host)
-$(EXERCISED): $(WATCH)
 $(EXERCISES:%=$(BUILD)/exercises/%.o): $(BUILD)/exercises/%.o: $(BUILD)/exercises/%.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(call arch_of,$*) $(NVCCFLAGS) $(PTXAS) -c $< -o $@ $(DEPS) -MT $@)
 $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o

@@ -16,7 +16,7 @@ $(BUILD)/library/libgemm_ladder.a: $(BUILD)/library/libgemm_ladder.o
 $(BUILD)/library/libgemm_ladder.so: $(BUILD)/library/libgemm_ladder.o
 	$(call run,link $@,$(CXX) -shared -o $@ $< $(LIBRARY_LIBS))
 
-# The example in C, by the command in its head; the commit is for its record.
+# The example in C, by the command in its head.
 EXAMPLE := $(BUILD)/examples/linear
 $(EXAMPLE): examples/linear.c library/gemm_ladder.h $(BUILD)/library/libgemm_ladder.a $(BUILD)/flags
-	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) -Ilibrary $(INCLUDE) -DCOMMIT='"$(COMMIT)"' $< $(filter %.a,$^) -o $@ $(LDLIBS))
+	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) -Ilibrary $(INCLUDE) $< $(filter %.a,$^) -o $@ $(LDLIBS))

@@ -31,5 +31,5 @@ $(OWN:%=$(BUILD)/steps/%.o) $(EXERCISES:%=$(BUILD)/exercises/%.o): NVCC_WERROR :
 # What is left of a rung that was renamed names the old file.
 $(STEPS)/%.cu: ;
 -include $(wildcard $(foreach d,library steps ptx energy kernels standalone emulated \
-    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps tests/* \
+    emulated/planted emulated/exercises exercises probes rivals/steps tests/* \
     $(foreach h,harness emulated/harness emulated/harness-asan,$h $h/* $h/*/*), $(BUILD)/$d/*.d))

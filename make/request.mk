@@ -8,8 +8,8 @@ endif
 PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM
 ON_A_RUNG := step trace diff exercise try hint solution standalone sass resources sanitize
 VERBS := help $(ON_A_RUNG) new diffstat list ladder energy doctor record compare emulate rungs emulated variants \
-    library rivals plots notes book test check format compile_commands.json clean
-.PHONY: $(filter-out %.json,$(VERBS)) always nothing
+    library rivals plots notes book test check format clean
+.PHONY: $(VERBS) always nothing
 
 # Commands contain these without quotes: each must be one word that the shell does not change.
 UNSAFE := ' " ` ; & | < > ( ) { } [ ] * ? ! \ $$ \#

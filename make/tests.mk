@@ -39,7 +39,6 @@ $(PLANTED:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += -g1 -O1
 $(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/planted/programs/%.cu
 PLANTED_EXERCISES := $(filter planted/exercise-%,$(PLANTED))
 $(PLANTED_EXERCISES:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
-$(PLANTED_EXERCISES:%=$(BUILD)/emulated/%): $(WATCH)
 
 # The parts of bench/energy on the emulator; tests/energy/energy/ has what they need and it lacks.
 $(ENERGY_TEST).o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench

@@ -84,6 +84,7 @@ f(ff) 3 2 -> 1.5: div.full.f32 %0, %1, %2;
 f(f) 0 -> 0: tanh.approx.f32 %0, %1;
 # Half Precision Floating Point Instructions
 r(r) 0x3C004000 -> 0x40004600: fma.rn.f16x2 %0, %1, %1, %1; add.f16x2 %0, %0, 0; fma.rn.f16x2 %0, %1, %1, %1;
+r(rrr) 0x3E003D80 0x3E923F58 0x80020002 -> 0x40ED410D: fma.rn.f16x2 %0, %1, %2, %3;
 r(r) 0x3F80C000 -> 0x40004000: fma.rn.bf16x2 %0, %1, %1, %1;
 r(r) 0x3F80C000 -> 0x40000000: { .reg .b32 one; mov.b32 one, 0x3F803F80; fma.rn.relu.bf16x2 %0, %1, one, one; }
 rr(rr) 0x3C004000 0x40003C00 -> 0x40004000 0x3C003C00: mul.f16x2 %0, %2, %3; min.f16x2 %1, %2, %3;

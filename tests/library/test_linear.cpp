@@ -196,7 +196,7 @@ static const std::vector<Product> SHAPES = {
     {70, 131, 67, 5, 0, 5, true}, // W; TMA takes the rows of X, and stores those of D
     {70, 131, 67, 0, 5, 0, true}, // X
     {130, 264, 136, 0, 0, 0, true},
-    {8, 64, 2056, 0, 0, 0, true}, // in parts
+    {8, 64, 2056, 0, 0, 3, true}, // in parts, to rows that are odd numbers of elements apart
     {9, 63, 2049, 0, 0, 2, true},
     {128, 96, 1032, 0, 0, 0, true},
 };

@@ -100,7 +100,7 @@ def failed(words: str, full: bool) -> list[str]:
     said = run("make", "test", f"ARGS={words}", env=environment, stdin=subprocess.DEVNULL)
     if not re.search(r"^(?!0 passed, 0 failed, 0 )\d+ passed, \d+ failed", said, re.MULTILINE):
         sys.exit(f"make test ARGS='{words}' ran nothing:\n{said[-2000:]}")
-    return re.findall(r"^FAILED (.*)$", said, re.MULTILINE)
+    return re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
 
 
 def found_by(fault: Fault) -> str:

@@ -11,6 +11,7 @@
 // expect pairs 128: hazard|misuse, says not ordered after the phase before
 // expect pairs fixed 128: silent
 // expect two_arrivals: misuse, says a second barrier.cluster.arrive
+// expect some_exit 64 2 2: silent
 // expect wait_alone: misuse, says without an arrive
 // expect two_votes: misuse, says diverged: 
 // expect half_load: misuse, says diverged|exited
@@ -65,6 +66,13 @@ __global__ void k(int *in, int *out, How how) {
     if (how == "pairs") out[i] = 7;
     // barriers of the cluster
     for (int n = 0; how == "two_arrivals" && n < 2; ++n) asm volatile("barrier.cluster.arrive;");
+    if (how == "some_exit") { // before the barrier, and after they arrived
+        if (i == 0) return;
+        asm volatile("barrier.cluster.arrive;");
+        if (i == 1) return;
+        asm volatile("barrier.cluster.wait;");
+        if (i == 2 && cluster_rank() == 1) out[0] = 7;
+    }
     if (how == "wait_alone") asm volatile("barrier.cluster.wait;");
     // aligned instructions, and collectives
     if (how == "two_votes") {

@@ -22,7 +22,12 @@ __global__ void reductions(unsigned *out) {
                          __reduce_add_sync(ALL, 0u);
     const unsigned count = __syncthreads_count(i < 5) + __syncthreads_or(i == 9) * 10 +
                            __syncthreads_and(i < 31) * 100;
-    const bool whole = __activemask() == ALL && tile.all(tile.size() == 32);
+    const bool shuffled = __shfl_sync(ALL, i, i * 7) == i * 7 % 32 &&
+                          __shfl_sync(ALL, i, i + 3, 8) == i / 8 * 8 + (i + 3) % 8 &&
+                          __shfl_up_sync(ALL, i, 4) == (i < 4 ? i : i - 4) &&
+                          __shfl_down_sync(ALL, i, 3, 16) == (i % 16 < 13 ? i + 3 : i) &&
+                          __shfl_xor_sync(ALL, i * 0x100000001ull, 9) >> 32 == (i ^ 9);
+    const bool whole = __activemask() == ALL && tile.all(tile.size() == 32 && shuffled);
     if (i == 0) out[0] = sum, out[1] = max, out[2] = count, out[3] = whole;
 }
 __global__ void atomics(unsigned *out, float *sum, half2 *pair) {

@@ -5,6 +5,7 @@
 // expect early_load, early_store, early_bulk_load, early_cp_async, early_atomic: hazard|race
 // expect cluster_of_16: wrong, says ClusterSize: a cluster of 16 x 1 x 1 CTAs: 1 to 8
 // expect empty: wrong, says InvalidValue: a grid of 1 x 0 x 1
+// expect threads, odd_grid, tall_grid, more_than_an_sm: wrong
 // expect bounds: wrong, says InvalidValue: a block of 256 threads, .* allow 128
 // expect dynamic: wrong, says 65536 bytes of dynamic shared memory, and the kernel may have 49152
 // expect nested: misuse, says a kernel is launched from a kernel
@@ -57,6 +58,11 @@ int main(int, char **argv) {
         cudaFuncSetAttribute(needs_64_kb, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
     }
     if (how == "cluster_of_16") error = launch_with(16, dim3(16), 32, k, out);
+    if (how == "threads") k<<<1, 1025>>>(out);
+    if (how == "odd_grid") error = launch_with(2, dim3(3), 32, k, out);
+    if (how == "tall_grid") k<<<dim3(1, 70000), 32>>>(out);
+    if (how == "more_than_an_sm")
+        error = cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 228 * 1024);
     if (how == "nested") nested<<<1, 32>>>(out);
     if (how == "bounds") bounded<<<1, 256>>>(out);
     if (how == "dynamic") needs_64_kb<<<1, 1, 64 * 1024>>>(out);

@@ -1,12 +1,15 @@
 // RIGHT: ldmatrix, mma and stmatrix of 16 x 16 of fp16 or bf16, with fp32 sums; fp16 sums, and
 // what is stored transposed is loaded transposed (PTX ISA, mma; ldmatrix; stmatrix).
 // Integers: signed or not, wrapping around or saturating, and __dp4a with the same bytes.
-// expect fp16, bf16, transposed, integers: silent
+// WMMA's layouts: A and B from shared memory, D to it, column by column (Guide, Warp Matrix Functions).
+// expect fp16, bf16, transposed, integers, wmma, wmma_columns, wmma_rows, wmma_both: silent
 // expect half_a_warp: misuse, says mma.sync.m16n8k32
 #include "common.h"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-template <typename T> __device__ T value(int i, int n) { return T(float(i % n - n / 2)); }
+#include <mma.h>
+namespace wmma = nvcuda::wmma;
+template <typename T> __device__ __forceinline__ T value(int i, int n) { return T(float(i % n - n / 2)); }
 template <typename T> __global__ void product(int *, int *out, How) {
     __shared__ alignas(16) T a[16 * 16], b[8 * 16], c[16 * 8]; // b: [n][k]
     const int i = threadIdx.x;
@@ -99,7 +102,38 @@ __global__ void integers(int *, int *out, How how) {
     }
     out[i] = seven_if(right && __dp4a(~0u, 0x01010101u, 1u) == 255 * 4 + 1);
 }
+template <typename A, typename B, typename Sum> __global__ void by_wmma(int *, int *out, How) {
+    __shared__ alignas(32) half a[16 * 24], b[16 * 24]; // rows or columns that are 24 apart
+    __shared__ alignas(32) Sum c[16 * 24];
+    const bool a_rows = std::is_same_v<A, wmma::row_major>, b_rows = std::is_same_v<B, wmma::row_major>;
+    for (int n = threadIdx.x; n < 16 * 24; n += 32)
+        a[n] = value<half>(n, 7), b[n] = value<half>(n, 5), c[n] = value<Sum>(n, 3);
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, A> left;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, B> right;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, Sum> sum;
+    wmma::load_matrix_sync(left, a, 24), wmma::load_matrix_sync(right, b, 24);
+    wmma::load_matrix_sync(sum, c, 24, wmma::mem_row_major);
+    wmma::mma_sync(sum, left, right, sum);
+    for (int i = 0; i < sum.num_elements; ++i) sum.x[i] = sum.x[i] + sum.x[i];
+    __syncwarp();
+    wmma::store_matrix_sync(c, sum, 24, wmma::mem_col_major);
+    __syncwarp();
+    for (int n = threadIdx.x; n < 256; n += 32) {
+        const int i = n / 16, j = n % 16;
+        float d = float(value<Sum>(i * 24 + j, 3));
+        for (int k = 0; k < 16; ++k)
+            d += float(a[a_rows ? i * 24 + k : k * 24 + i]) * float(b[b_rows ? k * 24 + j : j * 24 + k]);
+        out[n] = seven_if(float(c[j * 24 + i]) == 2 * d);
+    }
+}
 int main(int, char **argv) {
-    return run(argv, {{"fp16", product<half>}, {"bf16", product<__nv_bfloat16>},
+    using Rows = wmma::row_major;
+    using Columns = wmma::col_major;
+    return run(argv, {{"wmma_columns", by_wmma<Columns, Rows, float>},
+                      {"wmma_rows", by_wmma<Rows, Rows, float>},
+                      {"wmma_both", by_wmma<Columns, Columns, float>},
+                      {"wmma", by_wmma<Rows, Columns, half>},
+                      {"fp16", product<half>}, {"bf16", product<__nv_bfloat16>},
                       {"transposed", transposed}, {"", integers}});
 }

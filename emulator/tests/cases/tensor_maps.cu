@@ -33,20 +33,20 @@ __global__ void k(const __grid_constant__ CUtensorMap map, CUtensorMap *kept, in
          how == "tile_odd" ? 8 : how == "tile_past_shared" ? 32 : 0, out);
 }
 __global__ void local(CUtensorMap map, int *out) { load(&map, 0, out); }
-// A box of 16 x 2 x 2 bytes from (8, 1, 1) of a tensor of 16 x 3 x 2, whose bytes are counted: what
-// lies outside of it is loaded as zeros, and not stored.
+// A box of 16 x 2 x 2 bytes, loaded from (-8, 1, 1) of a tensor of 16 x 3 x 2 whose bytes are counted,
+// and stored to (8, 1, 1): what lies outside of it is loaded as zeros, and not stored.
 __global__ void box(const __grid_constant__ CUtensorMap map, const unsigned char *tensor, int *out) {
     __shared__ alignas(128) unsigned char tile[64];
     __shared__ uint64_t full;
     mb_init(&full, 1), mb_fence(), mb_expect(&full, sizeof tile);
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %3, %3}], [%4];" ::"r"(S32(tile)), "l"(&map), "r"(8), "r"(1),
+                 "[%0], [%1, {%2, %3, %3}], [%4];" ::"r"(S32(tile)), "l"(&map), "r"(-8), "r"(1),
                  "r"(S32(&full)) : "memory");
     mb_wait(&full, 0);
     bool right = true;
     for (int i = 0; i < 64; ++i) {
-        const int x = 8 + i % 16, y = 1 + i / 16 % 2, z = 1 + i / 32;
-        right &= tile[i] == (x < 16 && z < 2 ? x + 32 * y + 96 * z + 1 : 0);
+        const int x = i % 16 - 8, y = 1 + i / 16 % 2, z = 1 + i / 32;
+        right &= tile[i] == (x >= 0 && z < 2 ? x + 32 * y + 96 * z + 1 : 0);
         tile[i] = 0;
     }
     fence_async();
