@@ -58,20 +58,20 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 57423,
-    "emulator": 14119,
-    "emulator/tests": 3133,
-    "common/harness common/step.h": 6289,
-    "bench notes/tools": 5635,
-    "Makefile make": 699,
+    ".": 55443,
+    "emulator": 14263,
+    "emulator/tests": 3121,
+    "common/harness common/step.h": 5870,
+    "bench notes/tools": 5518,
+    "Makefile make": 664,
     "plots": 1900,
-    "book": 1529,
+    "book": 1500,
     "library examples": 736,
-    "conftest.py tests": 8000,
-    "tests/unit": 1928,
-    "tests/gpu tests/unit-gpu": 387,
-    "tests/device": 478,
-    "tests/tools": 645,
+    "conftest.py tests": 7499,
+    "tests/unit": 1490,
+    "tests/gpu": 361,
+    "tests/device": 441,
+    "tests/tools": 644,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too

@@ -106,6 +106,7 @@ def gpus_of(runs):
 
 MANY = 4  # shapes that were measured at one time are not listed
 SPREAD = "± is half of the distance from the 10th to the 90th percentile."
+REPORTED = {"": "nothing", "wrong": "a wrong result", "lifetime": "a lifetime error"}  # by kind
 # What means something to HTML or Markdown; a | does in a table alone, whose row takes care of it.
 LIVE = re.compile(r"[&<>`\[\]\\]")
 
@@ -364,8 +365,8 @@ def sweep_words(found):
     drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
     return (
         "Untimed: the kernel that the model takes, over cuBLASLt's first heuristic. Timed: what a quick "
-        "tuner picks, over the fastest of cuBLASLt's heuristics. Regret: what either takes longer "
-        "than the fastest of all our kernels. Geometric means over "
+        "tuner picks, over the fastest of cuBLASLt's heuristics. Regret: how much longer either "
+        "choice takes than the fastest of all our kernels. Geometric means over "
         f"{drawn} random shapes a row, bursts. {origins(runs, str)}"
     )
 
@@ -401,15 +402,14 @@ def hazard(_library, rung, name):
             "write its report: python3 -m planted.plant reports, after make test FULL=1"
         )
     bug = bugs[rung, name]
-    by_kind = nested(
-        (kind or "nothing", who) for who, kind in bug["found"].items() if kind is not None
-    )
-    said = "; ".join(f"{', '.join(those)}: {kind}" for kind, those in by_kind.items())
+    found = nested((kind, who) for who, kind in bug["found"].items() if kind is not None)
+    said = [f"{REPORTED.get(one, f'a {one}')} under {' and '.join(found[one])}" for one in found]
     code = dedent("\n".join(line[1:] for line in bug["change"])).split("\n")
     change = [line[0] + text for line, text in zip(bug["change"], code)]
-    report = [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
+    report = [f"Under the policy {bug['policy']} it says:", "", "```", *bug["report"], "```"]
     lines = [f"**{name}**: {bug['wrong']}.", "", "```diff", *change, "```"]
-    return [*lines, "", f"The emulator, by policy: {said}.", *(report if bug["report"] else [])]
+    lines += ["", f"The emulator reports {', and '.join(said)}."]
+    return lines + (report if bug["report"] else [])
 
 
 # By the first word of their markers; fill.py has `rung` and `figures`.
