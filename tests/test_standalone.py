@@ -11,21 +11,14 @@ import pytest
 from tools import BUILD, ROOT, call
 
 from bench import rungs
-from emulator.translate import ptx
+from emulator.translate import __main__ as translate
 
 of_rungs = pytest.mark.parametrize("rung", rungs.find())
 on_emulator = pytest.mark.needs("standalone/{rung}.cu", "emulator/libemulator.a")
 
 
 def text_of(rung: str) -> str:
-    """A rung's standalone file, with wgmmas where macros write them."""
-    text = (BUILD / "standalone" / f"{rung}.cu").read_text()
-
-    def expanded(found: re.Match) -> str:
-        command = ["g++", "-E", "-P", "-x", "c++", "-"]
-        return call(*command, input=found.group(), ends_well=True).stdout
-
-    return re.sub(r"(?ms)^#define NAMES_8 .*^WGMMA\w*\(256,[^\n]*$", expanded, text)
+    return (BUILD / "standalone" / f"{rung}.cu").read_text()
 
 
 def expect_run(name: str, text: str, size: str, status: int, said: str) -> None:
@@ -39,14 +32,16 @@ def expect_run(name: str, text: str, size: str, status: int, said: str) -> None:
     assert ended.returncode == status and found, ended
 
 
-@pytest.mark.needs("standalone/{rung}.cu")
+@on_emulator
 @of_rungs
 def test_text(rung):
     """It includes system headers alone, says how to compile it, and the emulator knows its PTX."""
     text = text_of(rung)
     assert not re.search(r'#\s*include\s*"|#pragma once', text)
     assert re.match(rf"// {rung} .*\n// +nvcc .*-o {rung} {rung}.cu && ", text)
-    assert re.findall(r'::unknown\("[^"]*", \d+, .*', ptx.translate(text, f"{rung}.cu")) == []
+    options = translate.arguments([f"{BUILD}/standalone/{rung}.cu"])
+    program = translate.Program(options, BUILD / "tests" / "translated" / rung)
+    assert re.findall(r'::unknown\("[^"]*", \d+, .*', program.translate()) == []
 
 
 CASES = (  # a rung; a mistake, which replaces the first text by the second; a size; what is said

@@ -47,7 +47,7 @@ def test_case(name):
         ["--seconds", str(SECONDS), *" ".join(more).split(), str(CASES[name])]
     )
     source = emulate.Program(options, out)
-    program = emulate.build(options, source, source.translate(), out)
+    program = emulate.build(source.translate(), source.missing, out)
     wrong = []
     for variants, expected, words in expectations:
         for variant in variants.split(","):

@@ -20,28 +20,31 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from . import cuda, outputs, ptx
-from .cxx import edited, string_macros, tokens_of, without_comments
+from .cxx import edited, name_in, without_comments
 from .outputs import NOT_BUILT, NOT_KNOWN, REPORT, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
 SAMPLES = ROOT / "emulator/include/samples"  # headers that the program's folders come before
 OWN_FOLDERS = (f"{ROOT}/emulator/include/", f"{ROOT}/common/")
+HEADERS = ("-include", "emulator/translated.h", "-include", "emulator/ptx.h")
 INSTALLED = ROOT / "installed"  # what emulate-parts would print: `make install` has built it
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "check-kernel"
 BUILD = Path(os.environ.get("EMULATE_BUILD") or (CACHE if INSTALLED.exists() else ROOT / "build"))
 POLICIES = ["eager", "lazy", "random"]
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
-INCLUDE_BY_MACRO = re.compile(r"^[ \t]*#[ \t]*include[ \t]+\w", re.MULTILINE)
-# Headers of CUDA and of its libraries. One that the emulator lacks is left out: it may not be used.
+# Headers of CUDA and of its libraries. One that the emulator lacks is empty: it may not be used.
 CUDA_HEADER = re.compile(
     r"cuda|cooperative_groups|cu(blas|rand|fft|sparse|solver|Complex)|(cub|cute|cutlass|thrust)/|nccl"
     r"|nv(/|ml|toolsext|tx|rtc)|torch/|ATen/|(device|driver|library|math|vector)_\w+\.h|mma\.h"
 )
 CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
+# CUDA's words that the preprocessor leaves to the translation, and what they are then.
+WORDS = ["__global__=", "__grid_constant__=", "__launch_bounds__(...)=", "__cluster_dims__(...)="]
+WORDS += ["__forceinline__=inline __attribute__((always_inline))"]
 # A name that gets a value of literals: 4096, (1 << 20), 32 * 1024.
 LITERAL = r"\d+[uUlL]*"
 CONSTANT = re.compile(
@@ -107,38 +110,37 @@ def value_of(text: str) -> int:
 
 
 class Program:
-    """The user's files, translated into a folder in which each lies where it does on the machine:
-    so includes find them."""
+    """The user's files, copied into a folder in which each lies where it does on the machine: so
+    includes find them."""
 
     def __init__(self, options: argparse.Namespace, out: Path):
+        self.options, self.out = options, out / "files"
         self.main = Path(os.path.abspath(options.file))
-        self.folders = [Path(os.path.abspath(folder)) for folder in options.include]
-        self.out = out / "files"
         shutil.rmtree(self.out, ignore_errors=True)
-        self.texts: dict[Path, str] = {}
         self.given = dict(one.split("=", 1) for one in options.set)
         self.missing: list[str] = []  # headers that the emulator lacks
         self.sizes: list[tuple[int, str]] = []  # of constants, and how to say each
-        self.collect(self.main)
-        if any(INCLUDE_BY_MACRO.search(text) for text in self.texts.values()):
-            self.collect_by_macros(preprocessor(options))
+        for folder in options.include:
+            self.copied(Path(folder)).mkdir(parents=True, exist_ok=True)
+        files = [name for name in self.included() if not name.startswith(("/usr/", *OWN_FOLDERS))]
+        self.names = {self.copy(Path(name)) for name in files if os.path.isfile(name)}
+        for name in files:
+            if CUDA_HEADER.match(name) and not os.path.isfile(name):
+                self.missing.append(name)
+                self.write(self.out / "missing" / name, "")
 
-    def collect(self, path: Path) -> None:
-        if path in self.texts:
-            return
-        self.texts[path] = text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        code, edits = without_comments(text), []
-        for found in INCLUDE.finditer(code):
-            mark, name = found.groups()
-            for folder in [*([path.parent] if mark == '"' else []), *self.folders]:
-                if (folder / name).is_file():
-                    self.translated(folder / name).parent.mkdir(parents=True, exist_ok=True)
-                    self.collect(Path(os.path.abspath(folder / name)))
-                    break
-            else:
-                if CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
-                    edits.append((*found.span(), ""))
-                    self.missing += [] if name in self.missing else [name]
+    def included(self) -> list[str]:
+        """The program's files; of those that are not there the names."""
+        command = [*compiler(self.options, [*self.options.include, self.main.parent]), *HEADERS]
+        command += ["-M", "-MG", "-x", "c++", str(self.main)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        names = re.findall(r"(?:\\.|\S)+", found.replace("\\\n", " "))
+        return [re.sub(r"\\(.)", r"\1", name) for name in names[1:]]
+
+    def copy(self, path: Path) -> str:
+        """With the constants that are given. Returns the name that messages have."""
+        text, edits = path.read_text(encoding="utf-8", errors="surrogateescape"), []
+        code = without_comments(text)
         for found in CONSTANT.finditer(code):
             name, size = found[1] or found[2], value_of(found[3])
             if size >= LARGE and name in self.given:
@@ -146,37 +148,41 @@ class Program:
             elif size >= LARGE:
                 line = code.count("\n", 0, found.start()) + 1
                 self.sizes.append((size, f"{name} = {size} ({shown(path)}:{line})"))
-        self.texts[path] = edited(text, edits)
+        self.write(self.copied(path), f'#line 1 "{shown(path)}"\n{edited(text, edits)}')
+        return shown(path)
+
+    def copied(self, path: Path) -> Path:
+        return self.out.joinpath(*Path(os.path.abspath(path)).parts[1:])
+
+    def write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
     def advice(self) -> str:
         """How to make a run shorter."""
         largest = ", ".join(text for _, text in sorted(self.sizes, reverse=True)[:3])
-        takes = " or by arguments after --" if "argv" in self.texts[self.main] else ""
+        takes = (
+            " or by arguments after --" if "argv" in self.main.read_text(errors="ignore") else ""
+        )
         return f"Make it smaller by --set NAME=VALUE{takes}: {largest or 'no constant is large'}"
 
-    def collect_by_macros(self, command: list[str]) -> None:
-        """Files whose names are expressions, which the preprocessor finds."""
-        command = [*command, "-M", "-MG", "-x", "c++", str(self.main)]
-        found = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        for name in found.replace("\\\n", " ").split()[1:]:
-            path = Path(os.path.abspath(name))
-            if path.is_file() and not str(path).startswith(("/usr/", *OWN_FOLDERS)):
-                self.collect(path)
-
-    def translated(self, path: Path) -> Path:
-        return self.out.joinpath(*path.parts[1:])
-
-    def translate(self) -> Path:
-        """Writes the translated files; returns the main one. Raises ptx.Unknown."""
-        macros = string_macros(tokens_of("\n".join(self.texts.values())))
-        texts = {shown(path): text for path, text in self.texts.items()}
-        texts = {name: ptx.translate(text, name, macros) for name, text in texts.items()}
-        texts = cuda.translate(texts)
-        for path in self.texts:
-            text = f'#line 1 "{shown(path)}"\n{texts[shown(path)]}'
-            self.translated(path).parent.mkdir(parents=True, exist_ok=True)
-            self.translated(path).write_text(text, encoding="utf-8", errors="surrogateescape")
-        return self.translated(self.main)
+    def translate(self) -> str:
+        """All that is to be compiled. Raises ptx.Unknown."""
+        folders = map(self.copied, [*self.options.include, self.main.parent])
+        command = [*compiler(self.options, folders), *HEADERS, f"-idirafter{self.out}/missing"]
+        command += ["-w", "-E", "-x", "c++", self.copied(self.main)]
+        text = output_of(command, "compiling", self.missing)
+        # What is not the user's stays as it is, and is not read.
+        others: list[str] = []
+        parts = []
+        for part in re.split(r'^(?=# \d+ ")', text, flags=re.MULTILINE):
+            name = re.match(r'# \d+ ("(?:\\.|[^"])*")', part)
+            if name is None or name_in(name[1]) not in self.names:
+                others.append(part)
+                part = f"#other {len(others) - 1}\n"
+            parts.append(part)
+        text = cuda.translate(ptx.translate("".join(parts)))
+        return re.sub(r"^#other (\d+)\n", lambda one: others[int(one[1])], text, flags=re.MULTILINE)
 
 
 # ---------------------------------------------------------------- building
@@ -194,10 +200,11 @@ def parts(target: str = "emulate-parts") -> dict[str, str]:
     return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
 
 
-def output_of(command: list, what: str, missing: tuple[str, ...] = ()) -> str:
+def output_of(command: list, what: str, missing: Sequence[str] = ()) -> str:
     if shutil.which(command[0]) is None:
         raise OSError(f"{command[0]} is needed, and is not installed")
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    how = {"capture_output": True, "encoding": "utf-8", "errors": "surrogateescape"}
+    ended = subprocess.run(command, check=False, **how)
     if ended.returncode:
         lacks = f" (the emulator has no header {', '.join(missing)}; the program's need -I)"
         why = first_error(ended.stderr) + (lacks if missing else "")
@@ -216,48 +223,37 @@ def first_error(said: str) -> str:
     return f"{place}: {found[2]}"
 
 
-def state_of(files: Path, command: list[str], library: Path) -> str:
-    """What a program is built from: if it has not changed, neither has the program."""
-    digest = hashlib.sha256("\0".join(command).encode())
-    for path in sorted(path for path in files.rglob("*") if path.is_file()):
-        digest.update(path.read_bytes())
-    headers = [*(ROOT / "common").rglob("*"), *(ROOT / "emulator/include").rglob("*")]
-    for path in [library, *sorted(headers)]:
-        digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
-    return digest.hexdigest()
-
-
-def preprocessor(options: argparse.Namespace) -> list[str]:
+def compiler(options: argparse.Namespace, folders: Iterable[Path | str]) -> list[str]:
     """The compiler, with what it needs to read the program's files."""
-    compiler = parts()["CXX"]
+    name = parts()["CXX"]
     output_of(["addr2line", "--version"], "addr2line")  # reports need it
-    version = output_of([compiler, "-dumpversion"], compiler).strip()
+    version = output_of([name, "-dumpversion"], name).strip()
     if int(version.split(".")[0]) < 12:
-        raise OSError(f"{compiler} 12 is needed, and this is {version}")
+        raise OSError(f"{name} 12 is needed, and this is {version}")
     defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
-    flags = [flag.replace("@", str(ROOT)) for flag in shlex.split(parts()["FLAGS"])]
-    folders = (*options.include, options.file.parent)
-    flags += [*(f"-D{name}" for name in defined), f"-idirafter{SAMPLES}"]
-    return [compiler, *flags, *(f"-I{one}" for one in folders)]
+    flags = [*flags_of_kernels(), *(f"-D{name}" for name in defined), f"-idirafter{SAMPLES}"]
+    return [name, *flags, *(f"-I{one}" for one in folders)]
 
 
-def build(options: argparse.Namespace, program: Program, source: Path, out: Path) -> Path:
-    """The program."""
-    command, folders = preprocessor(options), [*program.folders, program.main.parent]
-    library, missing = ROOT / parts()["EMULATOR"], tuple(program.missing)
-    at = len(command) - len(folders)
-    command[at:at] = [f"-I{folder}" for folder in map(program.translated, folders)]
+def flags_of_kernels() -> list[str]:
+    return [flag.replace("@", str(ROOT)) for flag in shlex.split(parts()["FLAGS"])]
+
+
+def build(text: str, missing: Sequence[str], out: Path) -> Path:
+    """The program, if it was not built from the same text before."""
+    library = ROOT / parts()["EMULATOR"]
+    source, built, linked = out / "program.cpp", out / "program.o", out / "program"
     # Binutils reads the first file of a DWARF 5 table wrongly.
-    command = [*command, "-gdwarf-4", "-w", "-fpermissive", "-fmax-errors=5"]
-    for header in ("emulator/translated.h", "emulator/ptx.h"):
-        command += ["-include", header]
-    built, linked = out / "program.o", out / "program"
-    state, kept = state_of(program.out, command, library), out / "state"
+    command = [parts()["CXX"], *flags_of_kernels(), *(f"-D{word}" for word in WORDS)]
+    command += ["-gdwarf-4", "-w", "-fpermissive", "-fmax-errors=5", "-c", source, "-o", built]
+    of = f"{command}{library.stat().st_mtime_ns}{text}".encode(errors="surrogateescape")
+    state, kept = hashlib.sha256(of).hexdigest(), out / "state"
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
-        output_of([*command, "-x", "c++", "-c", source, "-o", built], "compiling", missing)
+        source.write_text(text, encoding="utf-8", errors="surrogateescape")
+        output_of(command, "compiling", missing)
         # The emulator comes first: of inline functions that both have, those of the program would
         # report what the emulator does.
         emulator = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"]
@@ -362,7 +358,7 @@ def check(options: argparse.Namespace) -> list[Run]:
         with open(out / "lock", "w") as lock:  # another process may build the same program
             fcntl.flock(lock, fcntl.LOCK_EX)
             program = Program(options, out)
-            built = build(options, program, program.translate(), out)
+            built = build(program.translate(), program.missing, out)
         return run_all(options, built, program.advice())
     except (OSError, ptx.Unknown) as why:
         output = f"{why}\n" + (NOT_KNOWN if isinstance(why, ptx.Unknown) else "")

@@ -17,7 +17,6 @@ from .cxx import (
     closing_of,
     edited,
     first_outside,
-    parts_of,
     spelled,
     split,
     tokens_of,
@@ -30,20 +29,17 @@ MANY = 1000
 class Source:
     """A text, its tokens, and the edits to it."""
 
-    def __init__(self, text: str, name: str):
-        self.text, self.name = text, name
-        self.tokens = tokens_of(text)
-        self.parts = parts_of(self.tokens)
-        self.code, *self.directives = self.parts
+    def __init__(self, text: str):
+        self.text, self.tokens = text, tokens_of(text)
         self.edits: list[tuple[int, int, str]] = []
         self.problems: list[tuple[str, int, str]] = []
 
+    def insert(self, at: int, new: str) -> None:
+        self.edits.append((at, at, new))
+
     def replace(self, first: Token, last: Token, new: str) -> None:
         """Keeps the number of lines."""
-        lines = self.text.count("\n", first.begin, last.end)
-        self.edits.append(
-            (first.begin, last.end, new + ("\\\n" if first.directive else "\n") * lines)
-        )
+        self.edits.append((first.begin, last.end, new + "\n" * (last.line - first.line)))
 
 
 def closes(token: Token) -> bool:
@@ -107,16 +103,9 @@ def kernels_of(tokens: list[Token]) -> Iterator[Kernel]:
         yield Kernel(name, arguments, body, tokens[begin + 2 : end - 1])
 
 
-def grid_constant_macros(sources: list[Source]) -> set[str]:
-    """__grid_constant__, and the macros that may say it."""
-    directives = [directive for source in sources for directive in source.directives]
-    texts = [[token.text for token in directive] for directive in directives]
-    saying = [words for words in texts if "__grid_constant__" in words[3:]]
-    return {"__grid_constant__", *(words[2] for words in saying if words[1] == "define")}
-
-
-def rewrite_kernels(source: Source, tokens: list[Token], macros: set[str]) -> None:
+def rewrite_kernels(source: Source) -> None:
     """A kernel's body begins with what answers to a launch that asks for its attributes."""
+    tokens = source.tokens
     for kernel in kernels_of(tokens):
         described = []
         if "__cluster_dims__" in kernel.arguments:
@@ -126,24 +115,22 @@ def rewrite_kernels(source: Source, tokens: list[Token], macros: set[str]) -> No
             described = [*(described or ["dim3(0, 0, 0)"]), bounds]
         new = f" if (emulator::describes_kernel({', '.join(described)})) return;"
         for parameter in split(kernel.arguments.get(kernel.name, []), ","):
-            if macros & {token.text for token in parameter}:
-                name, text = parameter[-1].text, spelled(parameter)
-                new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"
+            if any(token.text == "__grid_constant__" for token in parameter):
+                name = parameter[-1].text
                 new += f" emulator::grid_constant(&{name}, sizeof {name});"
-        source.edits.append((tokens[kernel.body].end, tokens[kernel.body].end, new))
+        source.insert(tokens[kernel.body].end, new)
 
 
 # ---------------------------------------------------------------- launches
 
 
-def parameters_of_kernels(sources: list[Source]) -> dict[str, int]:
+def parameters_of_kernels(tokens: list[Token]) -> dict[str, int]:
     """How many template parameters kernels have. One of whose name there are several has more than
     any launch gives."""
     found: dict[str, int] = {}
-    for source in sources:
-        for kernel in kernels_of(source.code):
-            is_open = kernel.name in found or "..." in spelled(kernel.template)
-            found[kernel.name] = MANY if is_open else len(split(kernel.template, ","))
+    for kernel in kernels_of(tokens):
+        is_open = kernel.name in found or "..." in spelled(kernel.template)
+        found[kernel.name] = MANY if is_open else len(split(kernel.template, ","))
     return found
 
 
@@ -172,7 +159,8 @@ def is_chosen_by_arguments(callee: list[Token], parameters: dict[str, int]) -> b
     return bool(callee) and given < parameters.get(callee[-1].text, 0)
 
 
-def rewrite_launches(source: Source, tokens: list[Token], parameters: dict[str, int]) -> None:
+def rewrite_launches(source: Source) -> None:
+    tokens, parameters = source.tokens, parameters_of_kernels(source.tokens)
     for index, token in enumerate(tokens):
         end = first_outside(tokens, index + 1, [">>>"]) if token.text == "<<<" else len(tokens)
         begin = callee_begin(tokens, index) if end < len(tokens) else index
@@ -222,7 +210,7 @@ def names_declared(declaration: list[Token]) -> list[Token]:
 
 
 def rewrite_shared(source: Source) -> None:
-    tokens, inside = source.code, in_functions(source.code)
+    tokens, inside = source.tokens, in_functions(source.tokens)
     end = -1
     for index, token in enumerate(tokens):
         if token.text != "__shared__" or index < end:
@@ -235,7 +223,7 @@ def rewrite_shared(source: Source) -> None:
         names = names_declared(declaration)
         if not names:
             what = "a __shared__ declaration without a name"
-            source.problems.append((source.name, token.line, what))
+            source.problems.append((token.file, token.line, what))
             continue
         is_extern = any(one.text == "extern" for one in statement)
         variables = f"EmulatorShared{token.begin}"
@@ -259,7 +247,7 @@ def call_uses(source: Source, name: Token) -> None:
     for before, token in zip(source.tokens, source.tokens[1:]):
         is_use = token.begin > name.begin and before.text not in (".", "->", "::")
         if is_use and token.text == name.text:
-            source.edits.append((token.end, token.end, "()"))
+            source.insert(token.end, "()")
 
 
 # ---------------------------------------------------------------- the rest
@@ -272,7 +260,8 @@ CASTS = ([f"({one})" for one in TYPES], [f"reinterpret_cast<{one}>" for one in T
 LAUNCHES = {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel"}
 
 
-def rewrite_words(source: Source, tokens: list[Token]) -> None:
+def rewrite_words(source: Source) -> None:
+    tokens = source.tokens
     for is_specifier, some in itertools.groupby(tokens, lambda one: one.text in SPECIFIERS):
         run = list(some)
         if is_specifier and any(one.text == "__forceinline__" for one in run):
@@ -289,12 +278,12 @@ def rewrite_words(source: Source, tokens: list[Token]) -> None:
             begun = before.text in tuple(";{}") or tokens[opened].text in ("if", "for", "while")
             if begun and tokens[closing_of(tokens, index + 1) + 1].text == ";":
                 new = f'emulator::Unused("{token.text}"), '
-                source.edits.append((token.begin, token.begin, new))
+                source.insert(token.begin, new)
 
 
 def rewrite_members(source: Source) -> None:
     """nvcc takes T::call<...>(...) of a template's parameter T without `template`."""
-    tokens = source.code
+    tokens = source.tokens
     begins = zip(tokens, tokens[1:], tokens[2:])
     types = {b.text for a, b, c in begins if a.text == "typename" and c.text in (",", ">")}
     for index in range(len(tokens) - 4):
@@ -302,12 +291,14 @@ def rewrite_members(source: Source) -> None:
         if is_member and tokens[index + 3].text == "<":
             end = first_outside(tokens, index + 3, [">", ";", "&", "|"])  # a comparison has these
             if [one.text for one in tokens[end : end + 2]] == [">", "("]:
-                at = tokens[index + 2].begin
-                source.edits.append((at, at, "template "))
+                source.insert(tokens[index + 2].begin, "template ")
 
 
-def rewrite_casts(source: Source, tokens: list[Token]) -> None:
+def rewrite_casts(source: Source) -> None:
     """Casts to void * of what may be a kernel: a launch by the address alone needs its type."""
+    tokens = source.tokens
+    if not any(token.text in LAUNCHES for token in tokens):
+        return
     for index, length in itertools.product(range(len(tokens) - 4), (4, 5, 6)):
         cast, operand = tokens[index : index + length], tokens[index + length :][:1]
         may_be_kernel = operand and (operand[0].kind == "word" or operand[0].text in "&(")
@@ -315,22 +306,13 @@ def rewrite_casts(source: Source, tokens: list[Token]) -> None:
             source.replace(cast[0], cast[-1], "emulator::without_type ->* ")
 
 
-def translate(texts: dict[str, str]) -> dict[str, str]:
-    """The texts of a program's files by their names, rewritten; raises Unknown."""
-    sources = [Source(text, name) for name, text in texts.items()]
-    parameters = parameters_of_kernels(sources)
-    macros = grid_constant_macros(sources)
-    words = {token.text for source in sources for token in source.tokens}
-    for source in sources:
-        rewrite_shared(source)
-        rewrite_members(source)
-        for tokens in source.parts:
-            rewrite_launches(source, tokens, parameters)
-            rewrite_kernels(source, tokens, macros)
-            rewrite_words(source, tokens)
-            if words & LAUNCHES:
-                rewrite_casts(source, tokens)
-    problems = [problem for source in sources for problem in source.problems]
-    if problems:
-        raise Unknown(problems)
-    return {source.name: edited(source.text, source.edits) for source in sources}
+def translate(text: str) -> str:
+    """Preprocessed CUDA C++, rewritten; raises Unknown."""
+    source = Source(text)
+    for rewrite in (rewrite_shared, rewrite_members, rewrite_launches, rewrite_kernels):
+        rewrite(source)
+    rewrite_words(source)
+    rewrite_casts(source)
+    if source.problems:
+        raise Unknown(source.problems)
+    return edited(text, source.edits)

@@ -315,12 +315,14 @@ class Writer:
 
     def matrix(self, operand: Operand) -> str:
         """A of a wgmma: a descriptor; or registers, also where they are, since they are read
-        later."""
+        later: where they stay, as elements of arrays and what references refer to do. Copies that
+        a call made are the compiler's."""
         if operand.kind == "plain":
             return self.value(operand, "u64")
         values, name = self.vector(operand, "v4.b32"), self.fresh()
         words = ", ".join(f"{values}[{i}]" for i in range(4))
-        places = ", ".join(f"EMULATOR_PLACE({self.source(part.text)})" for part in operand.parts)
+        place = "(std::is_lvalue_reference_v<decltype({0})> ? (const void *)&{0} : nullptr)"
+        places = ", ".join(place.format(self.source(part.text)) for part in operand.parts)
         fragment = f"{{{{{words}}}, {{{places}}}}}"
         self.before += f"const ::emulator::WgmmaFragment {name} = {fragment}; "
         return name

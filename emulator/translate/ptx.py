@@ -1,6 +1,6 @@
 """Inline PTX as C++ for the emulator: every asm statement becomes calls of emulator/ptx.h.
 
-    translate(text, name) -> str    the file's text for g++, line by line
+    translate(text) -> str    the text for g++, line by line
 
 A statement that is not understood becomes a call of unknown(), which names it with file and line: an
 error only where it is executed, as nvcc does not look at what a program never uses.
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .cxx import Asm, Operand, asm_statements, edited, string_macros, tokens_of, without_comments
+from .cxx import Asm, Operand, asm_statements, edited, tokens_of, without_comments
 from .instructions import CORE, REGISTERS, NotKnown, cpp_of, shortened
 
 CONSTRAINTS = {"=": "hrlfd", "+": "hrlfd", "": "hrlfdni0123456789"}
@@ -75,11 +75,11 @@ def statements_of(asm: Asm) -> Iterator[tuple[str, str, int]]:
 class Block:
     """Writes the C++ of one asm statement."""
 
-    def __init__(self, asm: Asm, file: str, newlines: int) -> None:
+    def __init__(self, asm: Asm) -> None:
         self.asm = asm
-        self.file = file
+        self.line = asm.first.line
+        self.newlines = asm.last.line - self.line  # that the C++ must have
         self.operands = asm.outputs + asm.inputs
-        self.newlines = newlines  # that the C++ must have
         self.problems = list(asm.problems)
         self.out: list[str] = []
         self.written = 0  # newlines so far
@@ -88,10 +88,9 @@ class Block:
         self.jumps: set[str] = set()
 
     def go_to(self, line: int) -> None:
-        wanted = min(line - self.asm.line, self.newlines)
-        end = " \\\n" if self.asm.in_macro else "\n"
+        wanted = min(line - self.line, self.newlines)
         if wanted > self.written:
-            self.out.append(end * (wanted - self.written))
+            self.out.append("\n" * (wanted - self.written))
             self.written = wanted
 
     # ------------------------------------------------------------ operands
@@ -104,12 +103,13 @@ class Block:
         if letter not in CONSTRAINTS.get(mode, "") or is_output != (mode in ("=", "+")):
             self.problems.append((operand.line, f'the constraint "{operand.constraint}"'))
             return ""
-        name, expression = f"ptx_{number}", operand.expression
+        name = f"ptx_{number}"
+        expression = translate(operand.expression, operand.line, self.asm.first.file)
         if is_output:
             return f"[[maybe_unused]] auto &{name} = ({expression}); "
         if letter.isdigit():
             return f"auto &{name} = ptx_{letter}; {CORE}put({name}, ({expression})); "
-        if letter == "r" and "wgmma.mma_async" in self.asm.text:  # A: see EMULATOR_PLACE
+        if letter == "r" and "wgmma.mma_async" in self.asm.text:  # A: see Writer.matrix
             return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
         return f"[[maybe_unused]] auto {name} = ({expression}); "  # which some programs write
 
@@ -194,11 +194,9 @@ class Block:
             except NotKnown as error:
                 self.problems.append((line, str(error)))
         if len(self.scopes) > 1:
-            self.problems.append((self.asm.line, "a `{` that is not closed"))
+            self.problems.append((self.line, "a `{` that is not closed"))
         for target in sorted(self.jumps - self.labels) if not self.problems else ():
-            self.problems.append(
-                (self.asm.line, f"a jump to the label `{target}`, which is not there")
-            )
+            self.problems.append((self.line, f"a jump to the label `{target}`, which is not there"))
         while self.scopes:
             self.close()
         self.out.append("})")
@@ -212,40 +210,17 @@ class Block:
             self.read()
         if self.problems:
             why = json.dumps("; ".join(what for _, what in self.problems))
-            place = f"{json.dumps(self.file)}, {self.problems[0][0]}"
+            place = f"{json.dumps(self.asm.first.file)}, {self.problems[0][0]}"
             self.out, self.written = [f"{CORE}unknown({place}, {why})"], 0
-        self.go_to(self.asm.line + self.newlines)
+        self.go_to(self.asm.last.line)
         return "".join(self.out)
 
 
-def cpp_of_asm(variants: list[Asm], file: str, newlines: int) -> str:
-    """A statement; if it is one of several by how macros are defined, the compiler chooses."""
-    first = variants[0]
-    if first.branches:
-        made = "".join(
-            f"\n{directive}\n#line {first.line}\n{cpp_of_asm(branch, file, newlines)}"
-            for directive, branch in first.branches
-        )
-        return f"{made}\n#endif\n#line {first.line + newlines}\n"
-    if len(variants) == 1:
-        return Block(first, file, newlines).cpp()
-    chosen = []
-    for variant in variants:
-        is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
-        chosen.append(f"if constexpr ({is_so}) {{ {Block(variant, file, 0).cpp()}; }}")
-    end = " \\\n" if first.in_macro else "\n"
-    return "({ " + " else ".join(chosen) + end * newlines + " })"
-
-
-def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) -> str:
-    """The text of the file `name` with its asm as C++, each line where it was. The C++ needs
-    emulator/ptx.h. `macros`: those of other files that are strings."""
-    tokens = tokens_of(text)
-    edits = []
-    for variants in asm_statements(tokens, {**(macros or {}), **string_macros(tokens)}):
-        begin, end = variants[0].begin, variants[0].end
-        edits.append((begin, end, cpp_of_asm(variants, name, text.count("\n", begin, end))))
-    return edited(text, edits)
+def translate(text: str, line: int = 1, file: str = "") -> str:
+    """Preprocessed CUDA C++, which begins in that line, with its asm as C++, each line where it was.
+    The C++ needs emulator/ptx.h."""
+    statements = asm_statements(tokens_of(text, line, file))
+    return edited(text, [(one.first.begin, one.last.end, Block(one).cpp()) for one in statements])
 
 
 HERE = "::emulator::Site::current()"
@@ -267,7 +242,7 @@ def by_caller(found: re.Match) -> str:
 
 def main(path: str) -> None:
     """Prints a header of common/device, translated. A statement that is not known is an error here."""
-    text = translate(Path(path).read_text(encoding="utf-8"), path)
+    text = translate(without_comments(Path(path).read_text(encoding="utf-8")), 1, path)
     if unknown := re.search(rf"{CORE}unknown\(.*?\)", text):
         sys.exit(f"{path}: {unknown[0]}")
     text = FUNCTION.sub(by_caller, text)

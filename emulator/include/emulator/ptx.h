@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 namespace emulator::ptx {
@@ -32,14 +31,6 @@ using namespace emulator;
 #define EMULATOR_INLINE inline __attribute__((always_inline))
 
 // ---------------------------------------------------------------------------- registers
-
-// Which one of several definitions a macro in an asm statement has.
-constexpr bool same_text(std::string_view a, std::string_view b) { return a == b; }
-
-// Where an operand of an asm statement is, if it stays there: it does if it refers to an element of
-// an array or to what a reference does. Copies that a call made are the compiler's.
-#define EMULATOR_PLACE(operand)                                                                    \
-    (std::is_lvalue_reference_v<decltype(operand)> ? (const void *)&operand : nullptr)
 
 // A register as a T: its bits, or its low bits. Numbers of another width are converted.
 template <typename T, typename From>

@@ -5,7 +5,7 @@
 //   emulator::launching(kernel, cudaLaunchConfig_t(grid, block, smem, stream))(arguments).
 // - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
 //   its __cluster_dims__ first.
-//   And with a line for each parameter whose text, with macros, says __grid_constant__.
+//   And with a line for each __grid_constant__ parameter.
 // - The __shared__ variables of a declaration are the members of a struct that static_shared()
 //   places, or extern_shared() if they are extern.
 #pragma once
@@ -18,21 +18,17 @@
 #include <algorithm>
 #include <assert.h>
 #include <new>
-#include <string_view>
 #include <time.h>
 
-// For what nvcc does not define, and g++ accepts in its place.
+// The translation comes after the preprocessor, and has to see these words.
+#undef __global__
+#undef __launch_bounds__
+#undef __cluster_dims__
 #undef __grid_constant__
-#define __grid_constant__ __attribute__((unused))
-#define EMULATOR_TEXT_OF(...) #__VA_ARGS__
-#define EMULATOR_TEXT(...) EMULATOR_TEXT_OF(__VA_ARGS__)
+#undef __forceinline__
+#undef __shared__
 
 namespace emulator {
-
-// Whether a parameter's text says so.
-constexpr bool is_grid_constant(std::string_view parameter) {
-    return parameter.find("__attribute__((unused))") != std::string_view::npos;
-}
 
 inline const bool begun_translated_program = begin_translated_program();
 
