@@ -122,10 +122,12 @@ class Program:
         self.sizes: list[tuple[int, str]] = []  # of constants, and how to say each
         for folder in options.include:
             self.copied(Path(folder)).mkdir(parents=True, exist_ok=True)
-        files = [name for name in self.included() if not name.startswith(("/usr/", *OWN_FOLDERS))]
-        self.names = {self.copy(Path(name)) for name in files if os.path.isfile(name)}
-        for name in files:
-            if CUDA_HEADER.match(name) and not os.path.isfile(name):
+        files = [name for name in self.included() if not name.startswith(OWN_FOLDERS)]
+        users = [name for name in files if not name.startswith("/usr/") and os.path.isfile(name)]
+        self.names = {self.copy(Path(name)) for name in users}
+        # Those of a CUDA Toolkit that is installed do not fit to the emulator's.
+        for name in dict.fromkeys(re.sub("^/usr/.*?include/", "", name) for name in files):
+            if CUDA_HEADER.match(name) and not (name in users or (TOOLKIT / name).is_file()):
                 self.missing.append(name)
                 self.write(self.out / "missing" / name, "")
 
@@ -169,7 +171,7 @@ class Program:
     def translate(self) -> str:
         """All that is to be compiled. Raises ptx.Unknown."""
         folders = map(self.copied, [*self.options.include, self.main.parent])
-        command = [*compiler(self.options, folders), *HEADERS, f"-idirafter{self.out}/missing"]
+        command = [*compiler(self.options, folders), *HEADERS, f"-I{self.out}/missing"]
         command += ["-w", "-E", "-x", "c++", self.copied(self.main)]
         text = output_of(command, "compiling", self.missing)
         # What is not the user's stays as it is, and is not read.
