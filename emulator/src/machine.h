@@ -59,7 +59,7 @@ struct Spin {
 
 // cp.async.mbarrier.arrive: an arrival that happens with the last of the thread's copies before it.
 struct CopyArrival {
-    MbarrierRef barrier;
+    SharedRef barrier;
     std::uint64_t before; // the number of the thread's first copy after it
     int missing;          // copies that have not landed
     Site site;

@@ -8,7 +8,7 @@
 
 // cp.async.cg.
 DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16, EMULATOR_SITE) {
-    emulator::cp_async(shared, global, source_bytes, where);
+    emulator::cp_async({shared, where}, global, source_bytes, where);
 }
 
 // Closes the thread's open group.

@@ -13,13 +13,13 @@ DEVICE void tensor_map_prefetch(const TensorMap *map) { (void)map; }
 // A load of a two-dimensional box into the own CTA.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
                         EMULATOR_SITE) {
-    emulator::tma_load(tile, map, {2, {column, row}}, {barrier, where}, 0, where);
+    emulator::tma_load({tile, where}, map, {2, {column, row}}, {barrier, where}, 0, where);
 }
 
 // A load of a two-dimensional box into the CTAs of cta_mask.
 DEVICE void tma_load_2d_multicast(void *tile, const TensorMap *map, int column, int row,
                                   uint64_t *barrier, uint16_t cta_mask, EMULATOR_SITE) {
-    emulator::tma_load(tile, map, {2, {column, row}}, {barrier, where}, cta_mask, where);
+    emulator::tma_load({tile, where}, map, {2, {column, row}}, {barrier, where}, cta_mask, where);
 }
 
 // There is no L2: its policies mean nothing.
@@ -39,7 +39,7 @@ DEVICE void fence_proxy_async() { emulator::fence_proxy_async(); }
 // A store, in the thread's open bulk group.
 DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
                          EMULATOR_SITE) {
-    emulator::tma_store(map, tile, {2, {column, row}}, where);
+    emulator::tma_store(map, {2, {column, row}}, {tile, where}, where);
 }
 
 // tma_store_2d.
