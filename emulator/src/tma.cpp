@@ -260,7 +260,6 @@ static void write_global(const Operation &operation, const Store &store) {
             store.reduce(row.global, from, row.bytes);
         else
             std::memcpy(row.global, from, row.bytes);
-        output_written(*operation.issuer, row.global, row.bytes, operation.site);
     });
     groups.take(store.group, &OperationGroup::written);
 }
