@@ -112,7 +112,6 @@ bool global_access(const Thread &thread, const Access &access) {
                  "a thread writes global memory in a kernel that was launched early, and neither "
                  "has waited for the launch before, which may still use that memory, nor comes "
                  "after a thread that has");
-        output_written(thread, access.address, access.bytes, access.pc);
         trace::wrote(thread, "global memory", access.pc);
     }
     access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});

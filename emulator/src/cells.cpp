@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "mbarrier_name.h"
 #include "operations.h"
+#include "emulator/emulator.h"
 #include "emulator/runtime.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 Pages global_pages;
 bool matrix_read = false, constant_read = false; // runtime.h
+const char *output = nullptr;                    // that the host watches
+std::size_t output_bytes = 0;
 
 // ---------------------------------------------------------------------------- places
 
@@ -386,7 +389,20 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
 
+// A launch writes its output once: else it does work twice, if the values are the same, or depends
+// on the order of the two.
+void check_output(const Running &now, const Epoch &before) {
+    const std::size_t offset = now.begin - std::uintptr_t(output);
+    if (now.space == Space::GLOBAL && now.access.is_write && offset < output_bytes &&
+        now.access.strength != Strength::ATOMIC && before.cluster != 0 &&
+        !order::is_of_earlier_work(before))
+        fail(Mistake::HAZARD, {note_of(now.mine, true), note_of(before, true)},
+             "the launch writes the output at offset %zu twice", offset);
+}
+
 void touch(Cell &cell, Running &now) {
+    if (!now.mine.async)
+        check_output(now, cell.write);
     const bool joins = are_same_change(now, cell.write);
     for (std::size_t i = 0; i < cell.sum.size() && !joins; ++i)
         check_after(now, cell.sum[i], true, cell);
@@ -395,6 +411,8 @@ void touch(Cell &cell, Running &now) {
     else if (!now.access.later && (!now.access.is_write || now.access.reads_too) && !matrix_read &&
              current_cluster != nullptr && was_allocated(now))
         fail_unwritten(now);
+    if (now.mine.async) // that nothing orders the two comes first
+        check_output(now, cell.write);
     if (now.access.later)
         return;
     if (!now.access.is_write) {
@@ -485,3 +503,8 @@ void access_global(const void *address, std::size_t bytes, const CellAccess &acc
 }
 
 } // namespace emulator
+
+void emulator_watch_output(const void *begin, size_t bytes) {
+    emulator::output = static_cast<const char *>(begin);
+    emulator::output_bytes = bytes;
+}

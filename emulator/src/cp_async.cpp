@@ -32,32 +32,32 @@ void arrive_after(Thread &thread, std::uint64_t number) {
     });
 }
 
-void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
+void check_arguments(std::uint32_t to, const void *global, int bytes, int source_bytes,
                      Site where) {
     const auto reject = [where](const std::string &what) {
         fail(Mistake::MISUSE, where, "called it here", "%s", what.c_str());
     };
-    const auto aligned = [bytes](const void *pointer) {
-        return std::uintptr_t(pointer) % std::uintptr_t(bytes) == 0;
+    const auto aligned = [bytes](std::uintptr_t address) {
+        return address % std::uintptr_t(bytes) == 0;
     };
+    const bool from_aligned = aligned(std::uintptr_t(global));
     if (bytes != 4 && bytes != 8 && bytes != 16)
         reject(format("cp.async of %d bytes: 4, 8 or 16", bytes));
     if (source_bytes < 0 || source_bytes > bytes)
         reject(format("cp.async of %d bytes with %d from its source", bytes, source_bytes));
-    if (!aligned(shared) || !aligned(global))
+    if (!aligned(SHARED_BASE + to) || !from_aligned)
         reject(format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
-                      aligned(shared) ? "from" : "to"));
+                      from_aligned ? "to" : "from"));
     if (source_bytes > 0)
         check_global(global, std::size_t(source_bytes), "cp.async", where);
 }
 
 } // namespace
 
-void cp_async(void *shared, const void *global, int source_bytes, Site where, int bytes) {
-    check_arguments(shared, global, bytes, source_bytes, where);
+void cp_async(SharedRef to, const void *global, int source_bytes, Site where, int bytes) {
+    check_arguments(to.offset, global, bytes, source_bytes, where);
     Thread &self = *current;
-    const std::uint32_t to = shared_offset(shared, where);
-    self.cta->shared.generic(to, std::size_t(bytes)); // fails if it is not inside
+    self.cta->shared.generic(to.offset, std::size_t(bytes)); // fails if it is not inside
     counts.copied_bytes += std::uint64_t(source_bytes);
     const std::uint64_t group = self.copies.join(where), number = self.copies_started++;
     submit({.kind = OperationKind::COPY,
@@ -70,11 +70,11 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
                     arrive_after(*copy.issuer, number);
                 },
             .agent = self.copies.agent(),
-            .tile = to,
+            .tile = to.offset,
             .bytes = std::uint32_t(bytes)});
 }
 
-void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where) {
+void cp_async_mbarrier_arrive(SharedRef barrier, bool counted, Site where) {
     Thread &self = *current;
     mbarrier_copy_to_arrive(barrier, counted, where);
     const int missing = int(self.copies_started - self.copies_landed);

@@ -293,7 +293,7 @@ void fail_with_deadlock(const Cluster &cluster) {
 }
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
-    counts_reset();
+    counts = {};
     explore::launch_begins();
     trace::begin_launch(grid);
     report_faults();

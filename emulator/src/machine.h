@@ -59,7 +59,7 @@ struct Spin {
 
 // cp.async.mbarrier.arrive: an arrival that happens with the last of the thread's copies before it.
 struct CopyArrival {
-    MbarrierRef barrier;
+    SharedRef barrier;
     std::uint64_t before; // the number of the thread's first copy after it
     int missing;          // copies that have not landed
     Site site;
@@ -239,15 +239,6 @@ extern Counts counts;
 // mapping, is reported as an ADDRESS mistake if a kernel's thread or an operation that it started
 // makes it; any other such access ends the program as usual. (report.cpp)
 void report_faults();
-
-// A launch begins: it has done nothing, nor written anything of the output that the host watches.
-void counts_reset();
-
-// The thread has written these bytes, by a store or a plain access. HAZARD if the launch had
-// written an element of the output among them before: that is work done twice, if the values are
-// the same, or depends on the order of the two stores.
-void output_written(const Thread &thread, const void *address, std::size_t bytes,
-                    const Origin &where);
 
 // Switches from the current thread to others, until it is picked again: it must have been queued
 // somewhere.

@@ -61,7 +61,7 @@ const char *name_of_form(bool is_write, int matrices, bool transposed) {
 void move_together(Move &move, const void *row, bool is_write) {
     const char *name = name_of_form(is_write, move.matrices, move.transposed);
     if (current->lane() < move.matrices * ROWS) {
-        move.row = shared_offset(row, move.site);
+        move.row = SharedRef(row, move.site).offset;
         if (move.row % ROW_BYTES != 0)
             fail(Mistake::MISUSE, move.site, "passed it here",
                  "%s: the row at shared address 0x%x is not 16-byte aligned", name,

@@ -34,7 +34,7 @@ struct Earlier {
 
 // What is known of a barrier besides its 64 bits, which must not change.
 struct Barrier {
-    MbarrierRef place;
+    SharedRef place;
     Site init_site;
     const Thread *initialiser;
     int expected;               // arrivals of a phase
@@ -78,7 +78,7 @@ Mbarriers &barriers_of(Cta &cta) {
 }
 
 // The barrier at a place, or nullptr.
-Barrier *find_barrier(MbarrierRef place) {
+Barrier *find_barrier(SharedRef place) {
     auto &barriers = barriers_of(*place.cta).by_offset;
     const auto found = barriers.find(place.offset);
     return found == barriers.end() ? nullptr : &found->second;
@@ -92,7 +92,7 @@ std::uint64_t packed(const Barrier &barrier) {
            (std::uint64_t(barrier.bytes) & 0x1fffff);
 }
 
-std::uint64_t &word_of(MbarrierRef place) {
+std::uint64_t &word_of(SharedRef place) {
     return *reinterpret_cast<std::uint64_t *>(
         place.cta->shared.generic(place.offset, sizeof(std::uint64_t)));
 }
@@ -180,7 +180,7 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 // ---------------------------------------------------------------------------- checks
 
 // `is_copy`: a copy completes on it.
-void check_aligned(MbarrierRef place, Site where, bool is_copy = false) {
+void check_aligned(SharedRef place, Site where, bool is_copy = false) {
     if (place.offset % sizeof(std::uint64_t) != 0)
         fail(Mistake::MISUSE,
              {is_copy ? note_at(where, "a copy was to complete on one that is not")
@@ -189,7 +189,7 @@ void check_aligned(MbarrierRef place, Site where, bool is_copy = false) {
 }
 
 // The barrier at a place, whole and initialised.
-Barrier &whole_barrier(MbarrierRef place, Site where) {
+Barrier &whole_barrier(SharedRef place, Site where) {
     Barrier *barrier = find_barrier(place);
     if (barrier == nullptr) {
         std::vector<Note> notes{note_of(where, current != nullptr ? "used it" : "used")};
@@ -223,7 +223,7 @@ void check_fenced(const Barrier &barrier, Site where, const char *did) {
 }
 
 // The barrier, if the current thread may use it; others may go first.
-Barrier &usable_barrier(MbarrierRef place, Site where) {
+Barrier &usable_barrier(SharedRef place, Site where) {
     schedule_point();
     check_aligned(place, where);
     Barrier &barrier = whole_barrier(place, where);
@@ -242,7 +242,7 @@ Barrier &usable_barrier(MbarrierRef place, Site where) {
 }
 
 // The barrier, if a copy of the async proxy may complete on it.
-Barrier &barrier_of_copy(MbarrierRef place, Site where) {
+Barrier &barrier_of_copy(SharedRef place, Site where) {
     check_aligned(place, where, true);
     Barrier &barrier = whole_barrier(place, where);
     check_fenced(barrier, where, "started a copy that completes on it");
@@ -393,7 +393,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
 
 } // namespace
 
-std::string mbarrier_name(MbarrierRef place) {
+std::string mbarrier_name(SharedRef place) {
     const Barrier *barrier = find_barrier(place);
     std::string name = barrier != nullptr ? name_in_source(*barrier) : "";
     if (name.empty())
@@ -451,15 +451,9 @@ std::string too_few_bytes(const Operation &load, std::vector<Note> &notes) {
                : "";
 }
 
-MbarrierRef::MbarrierRef(const std::uint64_t *barrier, Site where)
-    : cta(current->cta), offset(shared_offset(barrier, where)) {}
-
-MbarrierRef::MbarrierRef(const std::uint64_t *barrier, int cta_rank, Site where)
-    : cta(map_shared(barrier, cta_rank, where).cta), offset(shared_offset(barrier, where)) {}
-
 // ---------------------------------------------------------------------------- instructions
 
-void mbarrier_init(MbarrierRef place, int arrivals, Site where) {
+void mbarrier_init(SharedRef place, int arrivals, Site where) {
     schedule_point();
     check_aligned(place, where);
     if (arrivals < 1 || arrivals > LARGEST_COUNT)
@@ -487,7 +481,7 @@ void mbarrier_init_fence(Site) {
     schedule_point();
 }
 
-std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order order, Scope scope,
+std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order order, Scope scope,
                               int count, Arrival how) {
     Barrier &barrier = usable_barrier(place, where);
     if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
@@ -548,7 +542,7 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
     return phase << 32 | place.offset;
 }
 
-void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
+void mbarrier_expect_bytes(SharedRef place, int bytes, Site where) {
     Barrier &barrier = usable_barrier(place, where);
     record(barrier, barrier.phase, "expects", where, bytes);
     announce(barrier, bytes, where);
@@ -556,7 +550,7 @@ void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
     schedule_point();
 }
 
-void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
+void mbarrier_complete_bytes(SharedRef place, int bytes, Site where) {
     Barrier &barrier = usable_barrier(place, where);
     proof::fails(proof::PHASES, "what comes after mbarrier.complete_tx is not known", where);
     add_bytes(barrier, -bytes, where, "completed bytes");
@@ -564,7 +558,7 @@ void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
     schedule_point();
 }
 
-void mbarrier_invalidate(MbarrierRef place, Site where) {
+void mbarrier_invalidate(SharedRef place, Site where) {
     const Barrier &barrier = usable_barrier(place, where);
     if (!barrier.waiting.threads.empty())
         fail_on(barrier, Mistake::LIFETIME, " is invalidated while a thread waits on it", where,
@@ -572,7 +566,7 @@ void mbarrier_invalidate(MbarrierRef place, Site where) {
     barriers_of(*place.cta).by_offset.erase(place.offset);
 }
 
-bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order, Poll how) {
+bool mbarrier_wait_parity(SharedRef place, int parity, Site where, Order order, Poll how) {
     Barrier &barrier = usable_barrier(place, where);
     if (parity != 0 && parity != 1)
         fail(Mistake::MISUSE, where, "waited", "parity %d is waited for, not 0 or 1", parity);
@@ -586,8 +580,7 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
     return wait_for(barrier, barrier.phase - completed, how, order, where);
 }
 
-bool mbarrier_wait_token(MbarrierRef place, std::uint64_t token, Site where, Order order,
-                         Poll how) {
+bool mbarrier_wait_token(SharedRef place, std::uint64_t token, Site where, Order order, Poll how) {
     Barrier &barrier = usable_barrier(place, where);
     const std::uint64_t phase = token >> 32;
     if ((token & 0xffffffff) != place.offset)
@@ -604,7 +597,7 @@ bool mbarrier_wait_token(MbarrierRef place, std::uint64_t token, Site where, Ord
 
 // ---------------------------------------------------------------------------- copies
 
-void mbarrier_copy_issued(MbarrierRef place, Site where) {
+void mbarrier_copy_issued(SharedRef place, Site where) {
     Barrier &barrier = barrier_of_copy(place, where);
     if (!std::exchange(barrier.in_ring, true)) {
         const auto in_ring = [](const auto &one) { return one.second.in_ring; };
@@ -618,11 +611,11 @@ void mbarrier_copy_issued(MbarrierRef place, Site where) {
         barrier.ahead.push_back({barrier.phase, current});
 }
 
-void mbarrier_copy_landed(MbarrierRef place, int bytes, Site where) {
+void mbarrier_copy_landed(SharedRef place, int bytes, Site where) {
     land(barrier_of_copy(place, where), bytes, where);
 }
 
-void mbarrier_copy_to_arrive(MbarrierRef place, bool counted, Site where) {
+void mbarrier_copy_to_arrive(SharedRef place, bool counted, Site where) {
     Barrier &barrier = usable_barrier(place, where);
     barrier.pending += !counted;
     if (!counted) // as for bytes, an arrival has to follow
@@ -636,7 +629,7 @@ void mbarrier_copy_to_arrive(MbarrierRef place, bool counted, Site where) {
     store_barrier(barrier);
 }
 
-void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
+void mbarrier_copy_arrives(SharedRef place, bool last, Site where) {
     Barrier &barrier = whole_barrier(place, where);
     barrier.pending -= last;
     if (barrier.pending < 0)

@@ -18,7 +18,7 @@ BarrierName barrier_name_in(const std::string &line);
 
 // "full[2]", or "the mbarrier at shared address 0x1e400" if its name is unknown; with " of CTA 1"
 // if there are several CTAs.
-std::string mbarrier_name(MbarrierRef barrier);
+std::string mbarrier_name(SharedRef barrier);
 
 // Why a thread, or what it issued, does not come after the copy that made an access: "" if it
 // completes on no mbarrier.

@@ -139,18 +139,6 @@ std::uint32_t free_agent(const Context &issuer) {
     return agent;
 }
 
-// Whether the base, without stamps, says already that all lanes are known.
-bool base_has_lanes(const Epoch &epoch, Space space) {
-    const Base &base = now->clock.base;
-    if (epoch.cluster != now->cluster || base == nullptr || epoch.agent + WARP > base->size())
-        return false;
-    const Times *times = base->data() + epoch.agent;
-    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1)
-        if (times[std::countr_zero(left)].done[int(space)] < epoch.time)
-            return false;
-    return true;
-}
-
 // The first lane of an access of which something does not hold; -1 for none.
 template <typename Holds>
 int lane_without(const Holds &holds, const Epoch &epoch) {
@@ -389,8 +377,7 @@ bool is_before(const Epoch &epoch, Space space) {
     if (epoch.cluster == 0)
         return true;
     if (epoch.lanes != 0)
-        return base_has_lanes(epoch, space) ||
-               lane_without([space](const Epoch &one) { return is_before(one, space); }, epoch) < 0;
+        return lane_without([space](const Epoch &one) { return is_before(one, space); }, epoch) < 0;
     if (epoch.cluster == now->cluster && epoch.agent == now->self.agent)
         return true;
     if (is_of_earlier_work(epoch)) {

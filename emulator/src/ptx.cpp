@@ -25,27 +25,6 @@ void check_own(std::uint32_t address, const char *what, Site where) {
              what, address, cta_rank_of(address));
 }
 
-void check_alignment(std::uint64_t address, std::size_t bytes, Site where) {
-    if (address % bytes != 0)
-        fail(Mistake::MISUSE, where, "accessed it here",
-             "an access of %zu bytes that is not aligned to them", bytes);
-}
-
-// What the own CTA has at the place of its or a peer's bytes.
-void *own_place(std::uint32_t address, std::size_t bytes, Site where) {
-    const std::uint32_t in_cta = address & OFFSET_MASK;
-    if (in_cta < SHARED_BASE || in_cta - SHARED_BASE + bytes > own().shared.size())
-        fail(Mistake::ADDRESS, where, "used it here",
-             "%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes, address,
-             SHARED_BASE, SHARED_BASE + own().shared.size());
-    return own().shared.generic(in_cta - SHARED_BASE, bytes);
-}
-
-// The mbarrier at this place of the own CTA.
-std::uint64_t *barrier_at(std::uint32_t address, Site where) {
-    return static_cast<std::uint64_t *>(own_place(address, sizeof(std::uint64_t), where));
-}
-
 } // namespace
 
 // ---------------------------------------------------------------------------- special registers
@@ -76,9 +55,29 @@ std::uint32_t dynamic_smem_size() {
 
 // ---------------------------------------------------------------------------- addresses
 
-void *own_memory(std::uint32_t address, std::size_t bytes, const char *what, Site where) {
+SharedRef at(std::uint32_t address, std::size_t bytes, Site where) {
+    const std::uint32_t in_cta = address & OFFSET_MASK;
+    if (in_cta < SHARED_BASE || in_cta - SHARED_BASE + bytes > own().shared.size())
+        fail(Mistake::ADDRESS, where, "used it here",
+             "%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes, address,
+             SHARED_BASE, SHARED_BASE + own().shared.size());
+    return {&cta_of_rank(int(cta_rank_of(address)), where), in_cta - SHARED_BASE};
+}
+
+SharedRef own_at(std::uint32_t address, std::size_t bytes, const char *what, Site where) {
     check_own(address, what, where);
-    return own_place(address, bytes, where);
+    return at(address, bytes, where);
+}
+
+SharedRef used_at(std::uint32_t address, std::size_t bytes, Site where) {
+    const SharedRef place = at(address, bytes, where);
+    check_peer(*place.cta, where);
+    peer_uses(*place.cta, where);
+    return place;
+}
+
+void *memory_of(SharedRef place, std::size_t bytes) {
+    return place.cta->shared.generic(place.offset, bytes);
 }
 
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
@@ -95,91 +94,18 @@ std::uint32_t cta_rank_of(std::uint32_t address) {
 }
 
 void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site where) {
-    check_alignment(address, bytes, where);
+    if (address % bytes != 0)
+        fail(Mistake::MISUSE, where, "accessed it here",
+             "an access of %zu bytes that is not aligned to them", bytes);
     if (space == Space::GENERIC)
         return global(address);
     const std::uint32_t shared = std::uint32_t(address);
-    if (space == Space::SHARED)
-        return own_memory(shared, bytes, "a plain access", where);
-    return cluster_address(own_place(shared, bytes, where), int(cta_rank_of(shared)), where);
+    return memory_of(space == Space::SHARED ? own_at(shared, bytes, "a plain access", where)
+                                            : at(shared, bytes, where),
+                     bytes);
 }
 
-// ---------------------------------------------------------------------------- copies
-
-void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,
-              bool past_l1, Site where) {
-    if (past_l1 && bytes != 16)
-        fail(Mistake::MISUSE, where, "called it here", "cp.async.cg of %d bytes: 16 alone", bytes);
-    emulator::cp_async(own_memory(to, std::size_t(bytes), "cp.async", where), from,
-                       int(source_bytes), where, bytes);
-}
-
-// The mbarrier of the CTA that a copy goes to.
-static MbarrierRef barrier_beside(std::uint32_t to, std::uint32_t barrier, const char *what,
-                                  Site where) {
-    const std::uint32_t rank = cta_rank_of(barrier);
-    if (rank != cta_rank_of(to))
-        fail(Mistake::MISUSE, where, "called it here", "%s and its mbarrier in different CTAs",
-             what);
-    const SharedPlace place = peer_at(barrier_at(barrier, where), int(rank), where);
-    return {place.cta, place.offset};
-}
-
-void tensor_load(std::uint32_t to, const void *map, const Coordinates &at, std::uint32_t barrier,
-                 std::uint16_t cta_mask, Site where) {
-    const MbarrierRef completes_on =
-        cta_mask == 0 ? barrier_beside(to, barrier, "a TMA load with its tile", where)
-                      : MbarrierRef(barrier_at(barrier, where), where);
-    tma_load(own_place(to, 1, where), map, at, completes_on, cta_mask, where);
-}
-
-void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Reduce reduce,
-                  Site where) {
-    tma_store(map, own_memory(from, 1, "TMA store", where), at, where, reduce);
-}
-
-// A bulk copy without a tensor, as the box that is a whole tensor of rows of 16 bytes. (PTX ISA:
-// cp.async.bulk: addresses and sizes are multiples of 16.)
-static TensorDescription map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
-    constexpr std::uint32_t ROW = 16;
-    if (bytes == 0 || bytes % ROW != 0 || std::uintptr_t(memory) % ROW != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
-    return {.base = static_cast<unsigned char *>(const_cast<void *>(memory)),
-            .sizes = {ROW, bytes / ROW},
-            .strides = {ROW},
-            .box = {ROW, std::uint16_t(bytes / ROW)},
-            .rank = 2,
-            .element_bytes = 1,
-            .is_bulk = true};
-}
-
-constexpr Coordinates ORIGIN = {2, {0, 0}};
-
-void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
-               std::uint16_t cta_mask, Site where) {
-    alignas(TENSOR_MAP_ALIGNMENT) const TensorDescription source = map_of_bytes(from, bytes, where);
-    tensor_load(to, &source, ORIGIN, barrier, cta_mask, where);
-}
-
-void bulk_store(void *to, std::uint32_t from, std::uint32_t bytes, Reduce reduce, Site where) {
-    alignas(TENSOR_MAP_ALIGNMENT) const TensorDescription target = map_of_bytes(to, bytes, where);
-    tensor_store(&target, ORIGIN, from, reduce, where);
-}
-
-void bulk_send(std::uint32_t to, std::uint32_t from, std::uint32_t bytes, std::uint32_t barrier,
-               Site where) {
-    emulator::bulk_send(own_place(to, 1, where), own_memory(from, bytes, "cp.async.bulk", where),
-                        bytes, barrier_beside(to, barrier, "cp.async.bulk with its bytes", where),
-                        where);
-}
-
-void store_async(std::uint32_t to, const void *value, std::uint32_t bytes, std::uint32_t barrier,
-                 Site where) {
-    check_alignment(to, bytes, where);
-    emulator::store_async(own_place(to, bytes, where), value, bytes,
-                          barrier_beside(to, barrier, "st.async with its bytes", where), where);
-}
+// ---------------------------------------------------------------------------- reductions
 
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where) {
     TensorDescription tensor;
@@ -193,15 +119,6 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
 
 // ---------------------------------------------------------------------------- synchronisation
 
-MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where) {
-    check_own(address, what, where);
-    return {barrier_at(address, where), where};
-}
-
-MbarrierRef any_barrier(std::uint32_t address, Site where) {
-    return {barrier_at(address, where), int(cta_rank_of(address)), where};
-}
-
 void unknown(const char *file, int line, const char *what) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s:%d: %s\nemulator: the emulator does not know this\n", file, line,
@@ -214,7 +131,8 @@ void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel
 // ---------------------------------------------------------------------------- matrices
 
 void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where) {
-    return current->lane() < matrices * 8 ? own_memory(address, 16, what, where) : nullptr;
+    return current->lane() < matrices * 8 ? memory_of(own_at(address, 16, what, where), 16)
+                                          : nullptr;
 }
 
 // The matrix's rows become its columns. A lane has two neighbours of row lane / 4.

@@ -77,15 +77,24 @@ unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) co
     return (is_static && swapped_in_ == this ? __start_shared_memory : begin_) + offset;
 }
 
-std::uint32_t shared_address(const void *object, Site where) {
-    const SharedMemory &shared = current->cta->shared;
-    if (!shared.contains(object))
+SharedRef::SharedRef(const void *object, Site where) : cta(current->cta) {
+    if (!cta->shared.contains(object))
         fail(Mistake::ADDRESS, where, "took it for one",
              "%p is not an address in the CTA's own shared memory", object);
-    return SHARED_BASE + shared.offset_of(object);
+    offset = cta->shared.offset_of(object);
 }
 
-static Cta &cta_of_rank(int rank, Site where) {
+SharedRef::SharedRef(const void *object, int cta_rank, Site where) : SharedRef(object, where) {
+    cta = &cta_of_rank(cta_rank, where);
+    check_peer(*cta, where);
+    peer_uses(*cta, where);
+}
+
+std::uint32_t shared_address(const void *object, Site where) {
+    return SHARED_BASE + SharedRef(object, where).offset;
+}
+
+Cta &cta_of_rank(int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
     if (rank < 0 || std::size_t(rank) >= cluster.ctas.size())
         fail(Mistake::MISUSE, where, "requested it", "CTA %d of a cluster of %zu is requested",
@@ -107,21 +116,8 @@ void check_peer(const Cta &peer, const Origin &where) {
              peer.rank);
 }
 
-SharedPlace peer_at(const void *object, int rank, Site where) {
-    const std::uint32_t offset = shared_offset(object, where);
-    Cta &peer = cta_of_rank(rank, where);
-    check_peer(peer, where);
-    return {&peer, offset};
-}
-
-SharedPlace map_shared(const void *object, int rank, Site where) {
-    const SharedPlace place = peer_at(object, rank, where);
-    peer_uses(*place.cta, where);
-    return place;
-}
-
 void *cluster_address(const void *object, int rank, Site where) {
-    const std::uint32_t offset = shared_offset(object, where);
+    const std::uint32_t offset = SharedRef(object, where).offset;
     return cta_of_rank(rank, where).shared.generic(offset, 1); // whoever uses it is checked then
 }
 

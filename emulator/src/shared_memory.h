@@ -89,21 +89,10 @@ private:
     unsigned char *begin_ = nullptr; // of the static part, while it is not swapped in
 };
 
-// The offset of an object in the current CTA's shared memory; fails with ADDRESS for anything else.
-inline std::uint32_t shared_offset(const void *object, Site where) {
-    return shared_address(object, where) - SHARED_BASE;
-}
-
-// The object at the same offset of CTA `rank` of the cluster; fails if there is no such CTA, if it
-// has exited, or if no cluster barrier has been passed yet (LIFETIME). (mapa)
-struct SharedPlace {
-    Cta *cta;
-    std::uint32_t offset;
-};
-SharedPlace map_shared(const void *object, int rank, Site where);
-// The same without a use of it by the calling thread: an operation's will come.
-SharedPlace peer_at(const void *object, int rank, Site where);
-// The last two of these checks.
+// CTA `rank` of the cluster: MISUSE if there is none.
+Cta &cta_of_rank(int rank, Site where);
+// Memory of that CTA is going to be used: LIFETIME if it has exited, or if no cluster barrier has
+// been passed yet.
 void check_peer(const Cta &peer, const Origin &where);
 
 } // namespace emulator

@@ -67,7 +67,7 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
 }
 
 // The box at coordinates of a map that a kernel names, and its tile.
-Box checked_box(const void *map, const Coordinates &at, const void *tile, const char *copy,
+Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const char *copy,
                 Site where) {
     Box box{checked_map(map, at.rank, copy, where), at};
     if (!order::is_after_launch_before())
@@ -83,7 +83,7 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
     });
     if (box.inside > 0)
         check_global(begin, std::size_t(end - begin), copy, where);
-    box.tile = shared_offset(tile, where);
+    box.tile = tile.offset;
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
     if (box.tile % alignment != 0)
         fail(Mistake::MISUSE, where, STARTED,
@@ -97,7 +97,7 @@ Box checked_box(const void *map, const Coordinates &at, const void *tile, const 
 
 // Starts a load into the shared memory of the barrier's CTA; `move` brings the bytes.
 template <typename Move>
-void start_load(Operation started, MbarrierRef barrier, const Move &move) {
+void start_load(Operation started, SharedRef barrier, const Move &move) {
     started.kind = OperationKind::LOAD;
     started.cta = barrier.cta;
     started.barrier = barrier.offset;
@@ -125,14 +125,41 @@ void load_box(const Operation &load, const Box &box) {
     });
 }
 
-// The CTAs of the mask, checked: they must be there to be written to.
-std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Site where) {
+// A copy goes to the CTA that has its barrier, which must be there.
+void check_destination(SharedRef to, SharedRef barrier, const char *what, Site where) {
+    if (to.cta != barrier.cta)
+        fail(Mistake::MISUSE, where, "called it here", "%s and its mbarrier in different CTAs",
+             what);
+    check_peer(*to.cta, where);
+}
+
+// The CTAs of the mask, checked.
+std::vector<Cta *> destinations_of(std::uint16_t cta_mask, Site where) {
     std::vector<Cta *> destinations;
     for (int rank = 0; rank < 16; ++rank)
-        if (cta_mask >> rank & 1)
-            destinations.push_back(peer_at(tile, rank, where).cta);
+        if (cta_mask >> rank & 1) {
+            destinations.push_back(&cta_of_rank(rank, where));
+            check_peer(*destinations.back(), where);
+        }
     return destinations;
 }
+
+// A bulk copy without a tensor, as the box that is a whole tensor of rows of 16 bytes. (PTX ISA:
+// cp.async.bulk: addresses and sizes are multiples of 16.)
+TensorDescription map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
+    if (bytes == 0 || bytes % BULK_ALIGNMENT != 0 || std::uintptr_t(memory) % BULK_ALIGNMENT != 0)
+        fail(Mistake::MISUSE, where, "called it here",
+             "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
+    return {.base = static_cast<unsigned char *>(const_cast<void *>(memory)),
+            .sizes = {BULK_ALIGNMENT, bytes / BULK_ALIGNMENT},
+            .strides = {BULK_ALIGNMENT},
+            .box = {BULK_ALIGNMENT, std::uint16_t(bytes / BULK_ALIGNMENT)},
+            .rank = 2,
+            .element_bytes = 1,
+            .is_bulk = true};
+}
+
+constexpr Coordinates ORIGIN = {2, {0, 0}};
 
 } // namespace
 
@@ -141,11 +168,13 @@ void acquire_tensor_map(const void *map) {
     current->cta->acquired_maps.push_back(map);
 }
 
-void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
+void tma_load(SharedRef tile, const void *map, const Coordinates &at, SharedRef barrier,
               std::uint16_t cta_mask, Site where) {
+    if (cta_mask == 0)
+        check_destination(tile, barrier, "a TMA load with its tile", where);
     const Box box = checked_box(map, at, tile, "TMA load", where);
     const std::vector<Cta *> destinations =
-        cta_mask == 0 ? std::vector{barrier.cta} : destinations_of(cta_mask, tile, where);
+        cta_mask == 0 ? std::vector{barrier.cta} : destinations_of(cta_mask, where);
     ++counts.tma_loads;
     counts.tma_read_bytes += box.inside;
     counts.multicast_bytes += box.bytes() * (destinations.size() - 1);
@@ -156,15 +185,21 @@ void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef ba
                    {cta, barrier.offset}, [box](const Operation &load) { load_box(load, box); });
 }
 
-void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, Site where) {
-    const std::uint32_t offset = shared_offset(to, where), source = shared_offset(from, where);
-    if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
+void bulk_load(SharedRef to, const void *from, std::uint32_t bytes, SharedRef barrier,
+               std::uint16_t cta_mask, Site where) {
+    alignas(TENSOR_MAP_ALIGNMENT) const TensorDescription source = map_of_bytes(from, bytes, where);
+    tma_load(to, &source, ORIGIN, barrier, cta_mask, where);
+}
+
+void bulk_send(SharedRef to, SharedRef from, std::uint32_t bytes, SharedRef barrier, Site where) {
+    check_destination(to, barrier, "cp.async.bulk with its bytes", where);
+    if (bytes == 0 || (bytes | to.offset | from.offset) % BULK_ALIGNMENT != 0)
         fail(Mistake::MISUSE, where, "called it here",
              "cp.async.bulk with an address or a size that is not a multiple of 16");
-    current->cta->shared.generic(offset, bytes); // fails if it is not inside
+    current->cta->shared.generic(to.offset, bytes); // fails if it is not inside
     mbarrier_copy_issued(barrier, where);
-    start_load({.site = where, .name = "cp.async.bulk", .tile = offset, .bytes = bytes}, barrier,
-               [source](const Operation &load) {
+    start_load({.site = where, .name = "cp.async.bulk", .tile = to.offset, .bytes = bytes}, barrier,
+               [source = from.offset](const Operation &load) {
                    Cta &own = *load.issuer->cta;
                    access_shared(own, source, load.bytes, {false, load.site});
                    std::memcpy(load.cta->shared.generic(load.tile, load.bytes),
@@ -173,13 +208,16 @@ void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barr
 }
 
 // A store of the generic proxy. (PTX ISA: st.async.)
-void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier,
+void store_async(SharedRef to, const void *value, std::uint32_t bytes, SharedRef barrier,
                  Site where) {
-    const std::uint32_t offset = shared_offset(to, where);
+    check_destination(to, barrier, "st.async with its bytes", where);
+    if (to.offset % bytes != 0)
+        fail(Mistake::MISUSE, where, "accessed it here",
+             "an access of %u bytes that is not aligned to them", bytes);
     mbarrier_copy_issued(barrier, where);
     const std::string sent(static_cast<const char *>(value), bytes);
     start_load(
-        {.site = where, .name = "st.async", .by_threads = true, .tile = offset, .bytes = bytes},
+        {.site = where, .name = "st.async", .by_threads = true, .tile = to.offset, .bytes = bytes},
         barrier, [sent](const Operation &load) {
             std::memcpy(load.cta->shared.generic(load.tile, load.bytes), sent.data(), load.bytes);
         });
@@ -222,13 +260,11 @@ static void write_global(const Operation &operation, const Store &store) {
             store.reduce(row.global, from, row.bytes);
         else
             std::memcpy(row.global, from, row.bytes);
-        output_written(*operation.issuer, row.global, row.bytes, operation.site);
     });
     groups.take(store.group, &OperationGroup::written);
 }
 
-void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
-               Reduce reduce) {
+void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site where, Reduce reduce) {
     // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
     for (int i = 0; i < at.rank; ++i)
         if (at.at[i] < 0)
@@ -255,6 +291,11 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
             .complete = [store](const Operation &operation) { write_global(operation, *store); },
             .ready = [store] { return !store->bytes.empty(); },
             .tile = box.tile});
+}
+
+void bulk_store(void *to, SharedRef from, std::uint32_t bytes, Reduce reduce, Site where) {
+    alignas(TENSOR_MAP_ALIGNMENT) const TensorDescription target = map_of_bytes(to, bytes, where);
+    tma_store(&target, ORIGIN, from, where, reduce);
 }
 
 void bulk_commit(Site) { current->bulk.commit(); }

@@ -338,8 +338,8 @@ def test_what_is_rewritten(what, before, after):
 def test_lines_stay_where_they_are():
     text = "__global__ void f() {\n__shared__ int\n a,\n\n b;\ng<1\n><<<1,\n2>>>();\n}\n"
     assert cuda.translate(text).count("\n") == text.count("\n")
-    with pytest.raises(ptx.Unknown, match="^a b.cu:2: "):
-        cuda.translate('# 1 "a\\040b.cu"\n\n__shared__ ;')
+    marked = '# 7 "a\\040\\303\\244.cu"\n\nasm("odd.of;");'
+    assert '::unknown("a \\u00e4.cu", 8, "the instruction `odd.of`")' in ptx.translate(marked)
 
 
 # ---------------------------------------------------------------- the command line

@@ -385,7 +385,11 @@ class Writer:
             names[missing.name] = missing.default.format(**names)
         is_value = wanted and wanted[0].is_result and not wanted[0].kind.startswith("v")
         assigned = f"{names[wanted[0].name.split('|')[0]]} = " if is_value else ""
-        return f"{self.before}{assigned}{row.code.format(**names)}; {self.after}"
+        code = f"{self.before}{assigned}{row.code.format(**names)}; {self.after}"
+        if code.count(HERE) < 2:
+            return code
+        # The compiler inlines small functions alone, whose callers reports name.
+        return f"const auto ptx_here = {HERE}; {code.replace(HERE, 'ptx_here')}"
 
 
 def ways(row: Row, count: int) -> Iterator[list[Wanted]]:

@@ -35,14 +35,6 @@ STATEMENT = re.compile(
 INSTRUCTION = re.compile(rf"(?:@(!?)\s*(%\d+|{NAME})\s+)?([a-z][\w.:]*)\s*(.*)")
 
 
-class Unknown(Exception):
-    """Constructs that the translator does not know: (file, line, what) of each."""
-
-    def __init__(self, problems: list[tuple[str, int, str]]) -> None:
-        self.problems = problems
-        super().__init__("\n".join(f"{file}:{line}: {what}" for file, line, what in problems))
-
-
 @dataclass
 class Scope:
     """A PTX scope: its C++ lines so far, and the labels that it declares."""

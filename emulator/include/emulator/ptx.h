@@ -257,8 +257,12 @@ EMULATOR_INLINE Both narrowed(float upper, float lower, bool relu, bool satfinit
 // A generic address as a pointer.
 EMULATOR_INLINE void *global(std::uint64_t address) { return reinterpret_cast<void *>(address); }
 
-// The own CTA's shared memory at an address, for `what`.
-void *own_memory(std::uint32_t address, std::size_t bytes, const char *what, Site where);
+// What a shared address names: of any CTA, of the own one alone, for `what`; or what the thread
+// uses itself. And a pointer to it.
+SharedRef at(std::uint32_t address, std::size_t bytes, Site where);
+SharedRef own_at(std::uint32_t address, std::size_t bytes, const char *what, Site where);
+SharedRef used_at(std::uint32_t address, std::size_t bytes, Site where);
+void *memory_of(SharedRef place, std::size_t bytes);
 
 // mapa and getctarank.
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where);
@@ -323,25 +327,6 @@ void atomic_each(std::type_identity_t<T> *old, void *address, const T (&values)[
 
 // ---------------------------------------------------------------------------- copies
 
-// cp.async of `bytes` bytes, of which `source_bytes` come from global memory; past_l1: .cg, of 16.
-void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,
-              bool past_l1, Site where);
-
-// Of a tensor's box, at coordinates with x first, and of bytes. With a mask to all CTAs in it, else
-// to the one that mapa put into the address. `reduce`: of stores that reduce.
-void tensor_load(std::uint32_t to, const void *map, const Coordinates &at, std::uint32_t barrier,
-                 std::uint16_t cta_mask, Site where);
-void tensor_store(const void *map, const Coordinates &at, std::uint32_t from, Reduce reduce,
-                  Site where);
-void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
-               std::uint16_t cta_mask, Site where);
-void bulk_store(void *to, std::uint32_t from, std::uint32_t bytes, Reduce reduce, Site where);
-// To the shared memory of a CTA of the cluster, which has the mbarrier: of bytes, of registers.
-void bulk_send(std::uint32_t to, std::uint32_t from, std::uint32_t bytes, std::uint32_t barrier,
-               Site where);
-void store_async(std::uint32_t to, const void *value, std::uint32_t bytes, std::uint32_t barrier,
-                 Site where);
-
 // cp.reduce.async.bulk: the change of each T.
 template <typename T, typename Operation>
 Reduce reduction(const Operation &) {
@@ -360,7 +345,7 @@ Reduce reduction(const Operation &) {
 using TypedReduction = std::pair<CUtensorMapDataType, Reduce>;
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where);
 template <typename Operation>
-void tensor_reduce(const void *map, const Coordinates &at, std::uint32_t from,
+void tensor_reduce(const void *map, const Coordinates &at, SharedRef from,
                    const Operation &operation, Site where) {
     const std::initializer_list<TypedReduction> known = {
         {CU_TENSOR_MAP_DATA_TYPE_UINT32, reduction<std::uint32_t>(operation)},
@@ -369,14 +354,10 @@ void tensor_reduce(const void *map, const Coordinates &at, std::uint32_t from,
         {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, reduction<float>(operation)},
         {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, reduction<F16>(operation)},
         {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, reduction<BF16>(operation)}};
-    tensor_store(map, at, from, reduction_of(map, known, where), where);
+    tma_store(map, at, from, where, reduction_of(map, known, where));
 }
 
 // ---------------------------------------------------------------------------- synchronisation
-
-// The mbarrier at an address: of the own CTA, for `what`; or of any, for what arrives there.
-MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where);
-MbarrierRef any_barrier(std::uint32_t address, Site where);
 
 [[noreturn]] void trap(Site where);
 

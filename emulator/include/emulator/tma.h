@@ -24,22 +24,28 @@ struct Coordinates {
 // the swizzle, which are not modelled; ADDRESS for a tile or tensor outside of allocated memory;
 // LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, by a thread
 // that has not waited for the previous launch and is not ordered after one that has.
-void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
+void tma_load(SharedRef tile, const void *map, const Coordinates &at, SharedRef barrier,
               std::uint16_t cta_mask, Site where);
-// Starts a copy of the own CTA's bytes to those at `to` of the barrier's CTA, completing on the
+// Starts a copy of the own CTA's bytes to those at `to`, in the barrier's CTA, completing on the
 // barrier; all are multiples of 16. (cp.async.bulk.shared::cluster.shared::cta.) The same of a
 // register's bytes. (st.async)
-void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, Site where);
-void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, Site where);
+void bulk_send(SharedRef to, SharedRef from, std::uint32_t bytes, SharedRef barrier, Site where);
+void store_async(SharedRef to, const void *value, std::uint32_t bytes, SharedRef barrier,
+                 Site where);
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
 // tma_load. `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
 using Reduce = void (*)(unsigned char *global, const unsigned char *tile, std::size_t bytes);
-void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
+void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site where,
                Reduce reduce = nullptr);
 
 // fence.proxy.tensormap::generic.acquire: the CTA may use the map, which is in global memory.
 void acquire_tensor_map(const void *map);
+
+// The same load and store of bytes without a tensor. (cp.async.bulk)
+void bulk_load(SharedRef to, const void *from, std::uint32_t bytes, SharedRef barrier,
+               std::uint16_t cta_mask, Site where);
+void bulk_store(void *to, SharedRef from, std::uint32_t bytes, Reduce reduce, Site where);
 
 // cp.async.bulk.commit_group.
 void bulk_commit(Site where);
