@@ -68,7 +68,7 @@ LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublas
 # includes it.
 DEPS = -MMD -MP -MF $@.d
 
-# Every recipe that builds prints one line, by `run`.
+# Every recipe that builds prints one line, by `run`; `build` counts these lines.
 # $(call cc,MORE FLAGS) compiles $<, C, to $@.
 cc = $(call run,cc $(if $(findstring $(SANITIZE),$(1)),-fsanitize )$<,$(CC) $(CFLAGS) $(1) -c $< -o $@)
 
@@ -77,7 +77,7 @@ parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || ec
 quietly_parallel = --no-print-directory $(if $(V),,-s) $(parallel)
 
 # $(call build,TARGETS) builds them, in parallel.
-build = +@$(MAKE) $(quietly_parallel) $(1)
+build = +@V='$(V)' make/build.sh '$(MAKE)' '$(quietly_parallel)' $(1)
 
 # $(call nvcc,SAYS,COMMAND) makes the object $@, or no file and an error: warnings are errors under
 # STRICT=1.

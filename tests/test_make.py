@@ -51,7 +51,8 @@ own $tmp/steps/v07.o                => ^make/nvcc.sh (?!.*-Werror)
 mkdir -p $tmp/e/emulated && echo $tmp/e/emulated/v07.o: steps/v07_old.cu >$tmp/e/emulated/v07.d && make -n step 7 BUILD=$tmp/e EMULATE=1 => ^$tmp/e/emulated/v07
 bare -n step 7                      => ^g\+\+ (?!.*(nvcc|nonexistent)).*steps/v07
 bare standalone 7                   => ^$tmp/bare/standalone/v07.cu: nvcc .* v07.cu && 
-terminal make diff 2                => \x1b\[3[12]m
+terminal make diff 2; terminal make/build.sh $tmp/two '' x => \x1b(\[3[12]m|\[K2/2 b $)
+terminal make diff 7                => -    \x1b\[7mBarrier\x1b\[27m full
 terminal make diff 2 NO_COLOR=1     => ^\+#include "device/tma.cuh"
 make $on_a_rung                     !> which rung
 make compare; make compare OLD=a; make rivals; make emulate !> which (two files|clones|program)
@@ -84,10 +85,11 @@ EACH = {
 }
 # Files of the tests' own machine.
 TOOLS = (
-    "bash sh env make gcc g++ git sed tail tr python3 nproc mkdir mktemp rm cat grep uniq cut uname"
+    "bash sh env make gcc g++ git diff sed tail tr python3 nproc mkdir mktemp rm cat grep uniq cut uname"
 )
 MADE = {
     "old": "#!/bin/sh\necho 3.8.18\n",
+    "two": "#!/bin/sh\ncase $* in *-n*) printf \"echo 'a'\\necho 'b'\\n\" ;; *) printf 'a\\nb\\n' ;; esac\n",
     "full/exercises": "",
     "offline/venv/bin/python": "#!/bin/sh\n",
     "offline/venv/bin/pip": "#!/bin/sh\necho many; echo words; exit 1\n",
