@@ -59,8 +59,8 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 59332,
-    "emulator": 14119,
+    ".": 59022,
+    "emulator": 13814,
     "emulator/tests": 3220,
     "common/harness common/step.h": 6289,
     "bench notes/tools": 5635,
@@ -68,7 +68,7 @@ LINES = {
     "plots": 1900,
     "book": 1529,
     "library examples": 894,
-    "conftest.py tests": 9426,
+    "conftest.py tests": 9421,
     "tests/unit": 1928,
     "tests/gpu tests/unit-gpu": 387,
     "tests/device": 1723,
