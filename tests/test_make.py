@@ -84,9 +84,7 @@ EACH = {
     "$plain": "BUILD|STEPS|CUDA_HOME|CUTLASS",
 }
 # Files of the tests' own machine.
-TOOLS = (
-    "bash sh env make gcc g++ git diff sed tail tr python3 nproc mkdir mktemp rm cat grep uniq cut uname"
-)
+TOOLS = "bash sh env make gcc g++ git diff sed tail tr python3 nproc mkdir mktemp rm cat grep uniq cut uname"
 MADE = {
     "old": "#!/bin/sh\necho 3.8.18\n",
     "two": "#!/bin/sh\ncase $* in *-n*) printf \"echo 'a'\\necho 'b'\\n\" ;; *) printf 'a\\nb\\n' ;; esac\n",

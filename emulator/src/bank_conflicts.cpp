@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 namespace emulator {
 
@@ -19,22 +18,8 @@ constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not 
 // loop without one, the rest is not counted.
 constexpr std::uint32_t MOST_OPEN = 1 << 14;
 
-// An instruction: what the compiler made of one access.
-struct Instruction {
-    std::uintptr_t pc;
-    AccessSite totals; // without a line
-};
-
-std::vector<Instruction> instructions;
-
-// Their numbers by twice the address, plus 1 if they write; and the last ones that were looked up.
-std::unordered_map<std::uintptr_t, std::uint32_t> numbers;
-struct Known {
-    std::uintptr_t key = 0;
-    std::uint32_t number = 0;
-};
-constexpr int KNOWN_BITS = 10;
-Known known[1 << KNOWN_BITS];
+// What the compiler made of one access, without its line: as OpenAccesses.
+std::map<std::uintptr_t, AccessSite> instructions;
 
 // By file, line, whether they write, and bytes.
 using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
@@ -95,36 +80,15 @@ void count(const WarpAccess &group, AccessSite &totals) {
     }
 }
 
-// ---------------------------------------------------------------------------- instructions
-
-std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
-    const std::uintptr_t key = pc * 2 + is_write;
-    Known &last = known[key * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
-    if (last.key == key)
-        return last.number;
-    const auto [found, is_new] = numbers.try_emplace(key, instructions.size());
-    if (is_new) {
-        instructions.push_back({pc, {}});
-        instructions.back().totals.is_write = is_write;
-        instructions.back().totals.bytes = bytes;
-    }
-    last = {key, found->second};
-    return last.number;
-}
-
 } // namespace
 
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
                  std::uintptr_t pc) {
-    const std::uint32_t number = instruction_number(pc, is_write, bytes);
-    OpenAccesses &warp = thread.cta->warps[std::size_t(thread.warp())].accesses;
-    if (number >= warp.open.size())
-        warp.open.resize(instructions.size());
-    OpenInstruction &open = warp.open[number];
+    OpenInstruction &open =
+        thread.cta->warps[std::size_t(thread.warp())].accesses[pc * 2 + is_write];
     if (open.occurrences[thread.lane()] == MOST_OPEN)
         return;
-    if (open.groups.empty())
-        warp.touched.push_back(number);
+    open.bytes = bytes;
     const std::uint32_t occurrence = open.occurrences[thread.lane()]++;
     WarpAccess &group =
         occurrence < open.groups.size() ? open.groups[occurrence] : open.groups.emplace_back();
@@ -133,20 +97,21 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
 }
 
 void accesses_warp_met(Warp &warp) {
-    for (const std::uint32_t number : warp.accesses.touched) {
-        OpenInstruction &open = warp.accesses.open[number];
+    for (auto &[key, open] : warp.accesses) {
+        if (open.groups.empty())
+            continue;
+        AccessSite &totals = instructions[key];
+        totals.is_write = key % 2 != 0;
+        totals.bytes = open.bytes;
         for (const WarpAccess &group : open.groups)
-            count(group, instructions[number].totals);
+            count(group, totals);
         open.groups.clear();
         std::ranges::fill(open.occurrences, 0);
     }
-    warp.accesses.touched.clear();
 }
 
 void bank_reset() {
     instructions.clear();
-    numbers.clear();
-    std::fill(std::begin(known), std::end(known), Known{});
     matrix_sites.clear();
 }
 
@@ -158,12 +123,13 @@ void count_matrix_access(const WarpAccess &rows, bool is_write, Site where) {
 std::vector<AccessSite> access_sites() {
     Sites sums = matrix_sites;
     std::vector<std::uintptr_t> pcs;
-    for (const Instruction &instruction : instructions)
-        pcs.push_back(instruction.pc);
+    for (const auto &[key, part] : instructions)
+        pcs.push_back(key / 2);
     const std::vector<Place> places = places_of(pcs);
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-        const AccessSite &part = instructions[i].totals;
-        AccessSite &sum = site_at(sums, places[i].file, places[i].line, part.is_write, part.bytes);
+    auto place = places.begin();
+    for (const auto &[key, part] : instructions) {
+        AccessSite &sum = site_at(sums, place->file, place->line, part.is_write, part.bytes);
+        ++place;
         sum.instructions += part.instructions;
         sum.wavefronts += part.wavefronts;
         sum.ideal += part.ideal;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace emulator {
@@ -25,15 +26,14 @@ struct WarpAccess {
 // Each group is the lanes' accesses at one instruction, each lane's k-th since the warp last
 // synchronised.
 struct OpenInstruction {
+    int bytes = 0;
     std::uint32_t occurrences[32] = {}; // of each lane
     std::vector<WarpAccess> groups;
 };
 
-// The accesses of a warp's lanes since they last synchronised.
-struct OpenAccesses {
-    std::vector<OpenInstruction> open; // by the instruction's number
-    std::vector<std::uint32_t> touched;
-};
+// The accesses of a warp's lanes since they last synchronised, by twice the instruction's address,
+// plus 1 if it writes.
+using OpenAccesses = std::unordered_map<std::uintptr_t, OpenInstruction>;
 
 // The thread's plain access at `pc` to up to 16 bytes of shared memory.
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
