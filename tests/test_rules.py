@@ -58,16 +58,16 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 55213,
+    ".": 55206,
     "emulator": 13958,
-    "emulator/tests": 3121,
+    "emulator/tests": 3116,
     "common/harness common/step.h": 5870,
     "bench notes/tools": 5518,
     "Makefile make": 742,
     "plots": 1900,
     "book": 1500,
     "library examples": 736,
-    "conftest.py tests": 7496,
+    "conftest.py tests": 7494,
     "tests/unit": 1490,
     "tests/gpu": 361,
     "tests/device": 441,

@@ -38,11 +38,6 @@ T *shared_at(std::size_t offset) {
     return reinterpret_cast<T *>(current->cta->shared.dynamic() + offset);
 }
 
-void sync_cluster() {
-    cluster_arrive(here());
-    cluster_wait(here());
-}
-
 // ---------------------------------------------------------------- the scheduler
 
 WaitQueue landed_queue;
