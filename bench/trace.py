@@ -83,7 +83,7 @@ class Trace:
         events = [Event(*event) for event in self.launch["events"]]
         self.end = max((event.end for event in events), default=0)
         self.loads, multiplies = ([e for e in events if e.kind == k] for k in ("load", "multiply"))
-        self.grouped = bool(multiplies)  # a warp stands for its warpgroup
+        self.grouped = bool(multiplies)  # by warpgroup: of each there is one warp
         ends = {event.carrier: event.end for event in multiplies}
         told = sorted((e for e in events if e.kind == "warp"), key=lambda e: (e.warp, e.end))
         self.warps = [

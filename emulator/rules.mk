@@ -12,8 +12,8 @@ RUNG_WARN := -Wno-missing-field-initializers
 # a function at every load and store; without libtsan the emulator defines these functions. No
 # compiler pass may join neighbouring accesses or split a 16-byte one: bank conflicts are counted by
 # access. Volatile reads have functions of their own: loops that read a flag are made of them. The
-# emulator's own cuda_runtime.h and the like are in include/toolkit. No code needs floating-point exceptions:
-# -fno-trapping-math lets loops that convert numbers be vectorised. Some compilers define
+# emulator's own cuda_runtime.h and the like are in include/toolkit. No code needs floating-point
+# exceptions: -fno-trapping-math lets loops that convert numbers be vectorised. Some compilers define
 # _FORTIFY_SOURCE by themselves: fiber.cpp.
 EMULATOR_INCLUDE := -Icommon -Iemulator/include -isystem emulator/include/toolkit
 EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-math \

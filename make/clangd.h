@@ -1,4 +1,4 @@
-/* What clangd reads before every C++ source (compile_commands.json): clang has what libstdc++'s
+/* What clangd reads before every C++ source (.clangd): clang has what libstdc++'s
  * std::source_location is made of only from version 16 on. No program includes this. */
 #pragma once
 #include <version>

@@ -7,9 +7,9 @@ KERNELS := $(EMULATED_PROGRAMS) $(OTHER_PROBES) \
     $(ENERGY_TEST) $(DEVICE_EMULATED) $(LIBRARY_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
-# The device headers with inline PTX, as C++ that calls the emulator; common/device/emulated has others.
-TRANSLATED := $(filter-out $(notdir $(wildcard common/device/emulated/*/*)),$(notdir $(shell grep -lw asm common/device/*.cuh)))
-TRANSLATED := $(TRANSLATED:%=$(BUILD)/emulated/include/device/%)
+# Device headers with inline PTX become C++ that calls the emulator, unless common/device/emulated replaces them.
+TRANSLATED := $(patsubst common/%,$(BUILD)/emulated/include/%,$(filter-out $(subst emulated/device/,,\
+    $(wildcard common/device/emulated/device/*)),$(shell grep -lw asm common/device/*.cuh)))
 $(TRANSLATED): $(BUILD)/emulated/include/%: common/% $(wildcard emulator/translate/*.*) | need-python
 	$(call run,translate $<,$(PYTHON) -m emulator.translate.ptx $< >$@)
 $(KERNELS:%=%.o) $(BUILD)/library/linear-emulated.o $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags \

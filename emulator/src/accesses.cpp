@@ -61,7 +61,7 @@ void shared_access(Thread &thread, const Access &access) {
         bank_access(thread, first + std::uint32_t(done), int(std::min(WIDEST, access.bytes - done)),
                     access.is_write, access.pc);
     access_shared(*thread.cta, first, access.bytes, {access.is_write, access.pc, access.strength});
-    if (access.is_write)
+    if (trace::is_on && access.is_write)
         trace::wrote(thread, "shared memory", access.pc);
 }
 
