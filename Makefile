@@ -28,8 +28,8 @@ trace: | need-gxx need-python
 	@$(PYTHON) -m bench.trace $(BUILD)/emulated/$(RUNG) --out $(BUILD)/trace $(ARGS)
 
 #? make diff N=7        show what rung 7 changes from the rung that it grows from
-diff:
-	@PYTHON=$(PYTHON) make/diff.sh $(call source_of,$(RUNG)) $(ARGS)
+diff: | need-python
+	@$(PYTHON) -m book.pages.changes $(RUNG)
 #? make diffstat        count the changed lines, rung by rung
 diffstat: | need-python
 	@$(PYTHON) -m book.pages.changes
@@ -78,10 +78,6 @@ record: | need-python $$(RECORD_NEEDS)
 	$(if $(LISTED),,$(call build,$(EMULATED_PROGRAMS) $(if $(COUNTED),,$(PROGRAMS) $(VARIANTS) $(ENERGY))))
 	@$(PYTHON) -m bench.record $(ARGS)
 
-#? make compare OLD=a.jsonl NEW=b.jsonl   compare two recorded runs and name the regressions
-compare: | need-python
-	$(if $(and $(OLD),$(NEW)),,$(error which two files? Say `make compare OLD=a.jsonl NEW=b.jsonl`))
-	@$(PYTHON) -m bench.compare $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
 #? make emulate FILE=kernel.cu   run a CUDA program that is not of this project on the emulator
 #?                      (ARGS=--help shows the options)

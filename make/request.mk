@@ -7,7 +7,7 @@ endif
 
 PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM
 ON_A_RUNG := step trace diff exercise try hint solution standalone sass resources sanitize
-VERBS := help $(ON_A_RUNG) new diffstat list ladder energy doctor record compare emulate rungs emulated variants \
+VERBS := help $(ON_A_RUNG) new diffstat list ladder energy doctor record emulate rungs emulated variants \
     library rivals plots notes book test check format clean
 .PHONY: $(VERBS) always nothing
 
@@ -36,9 +36,8 @@ takes.EMULATE := step exercise try hint solution ladder
 takes.FILE := emulate
 takes.RESULTS := plots
 takes.FULL := test check
-takes.ARGS := step trace diff ladder energy record compare emulate plots notes book test check sass sanitize
+takes.ARGS := step trace ladder energy record emulate plots notes book test check sass sanitize
 $(foreach v,TRACK SIZES PROTOCOL,$(eval takes.$v := ladder))
-$(foreach v,OLD NEW,$(eval takes.$v := compare))
 $(foreach v,$(PEERS),$(eval takes.$v := rivals))
 
 # Command-line variables that no verb of this command takes. A make that a verb calls is given all.

@@ -1,12 +1,13 @@
-"""What changed between two files, line by line, with the changed words marked. As a program it counts
-what each rung changes, or one (`make diffstat`, `make diff`).
+"""What changed between two files, line by line, with the changed words marked. As a program it shows
+what a rung changes (`make diff`), or counts what each does (`make diffstat`).
 
-A word is what `make diff` takes for one. Blanks and line ends are kept but never compared: words
-that only moved to another column or line are no change.
+Blanks and line ends are kept but never compared: words that only moved to another column or line are
+no change.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
@@ -21,6 +22,7 @@ CONTEXT = 3  # unchanged lines that are shown before and after a change
 FOLD = 4  # as few are not worth hiding
 KEPT = 0.4  # a line with less of its text in common with the other side is new as a whole
 PUNCTUATION = 0.25  # what a sign counts where a letter counts 1
+RED, GREEN, REVERSE, PLAIN, END = (f"\x1b[{code}m" for code in (31, 32, 7, 27, 0))
 
 
 class Block(NamedTuple):
@@ -193,11 +195,42 @@ def of_rungs():
     ]
 
 
+def painted(sign, line, marks):
+    """A line as a terminal shows it: what changed in reverse video, unless that is all of it."""
+    text, at = (RED if sign == "-" else GREEN) + sign, 0
+    for begin, end in marks if marks != [(len(line) - len(line.lstrip()), len(line))] else ():
+        text, at = f"{text}{line[at:begin]}{REVERSE}{line[begin:end]}{PLAIN}", end
+    return f"{text}{line[at:]}{END}"
+
+
+def show(rung, on_terminal):
+    """Prints the opening comment of a rung, and what its code changes."""
+    below = rungs.find()[rung.below]
+    old, new = (one.path.read_text(encoding="utf-8").splitlines() for one in (below, rung))
+    firsts = first_include(old), first_include(new)
+    counts = changed_lines("\n".join(old), "\n".join(new))
+    print(f"{below.name} -> {rung.name}\n{counts[0]} lines removed, {counts[1]} added", end="")
+    print(" below the opening comment", *new[: firsts[1]], sep="\n")
+    for block in compare(old, new, *firsts):
+        if block.hidden:
+            print(f"@@ {len(block.rows)} lines @@")
+            continue
+        for row in block.rows:
+            side = int(row[1] is not None)
+            line, sign = (old, new)[side][row[side]], "-+"[side] if block.changed else " "
+            marks = block.marks[side].get(row[side], [])
+            print(painted(sign, line, marks) if block.changed and on_terminal else sign + line)
+
+
 def main(names):
-    """Prints the counts of all rungs, or of one."""
+    """Shows what one rung changes, or prints the counts of all."""
     if names:
-        counts = next(changed for rung, _, changed in of_rungs() if [rung.name] == names)
-        print("{} lines removed, {} added below the opening comment".format(*counts))
+        rung = rungs.find()[names[0]]
+        if not rung.below:
+            print(f"There is nothing below {rung.name}: it is the first rung.")
+            return
+        plain = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb"
+        show(rung, sys.stdout.isatty() and not plain)
         return
     print(f"{'rung':<6}{'from':<6}{'lines':>6}{'removed':>9}{'added':>7}{'changed':>9}")
     for rung, lines, counts in of_rungs():
@@ -207,4 +240,8 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # of head, which has read enough
+        os._exit(0)
