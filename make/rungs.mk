@@ -5,7 +5,7 @@ PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
 
 # Rewritten only if their text has changed, so that what depends on them is rebuilt only then. The
 # commit gets +dirty if a program's sources differ from it. Not for verbs that build no program.
-ifneq ($(filter-out help list diff diffstat new compare notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
+ifneq ($(filter-out help list diff diffstat new notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   $(if $(shell mkdir -p $(BUILD) 2>/dev/null && [ -w $(BUILD) ] && echo writable),,$(error $(abspath $(BUILD)) \
       cannot be written: name a directory that can be, with BUILD=))
   HEAD := $(if $(wildcard .git),$(shell git rev-parse --verify --short HEAD 2>/dev/null))

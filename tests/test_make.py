@@ -41,7 +41,6 @@ plan step 7 GPU_DEVICES=; plan step 7 NVCC=; bare -n step 7 => ^$tmp(/bare)?/emu
 plan trace 7 ARGS='--cta 3'     => bench.trace $tmp/emulated/v07 --out $tmp/trace --cta 3$
 plan standalone all                 => standalone.write steps/a01_
 plan emulate FILE=a.cu ARGS='-D X=1 -- 3' => emulator.translate 'a.cu' -D X=1 -- 3$
-plan compare OLD="x'; y" NEW='x$$(y)' => bench.compare 'x'\\''; y' 'x\$\(y\)' *$
 plan plots RESULTS=$'x\ny'         => --results 'x y'
 plan ladder TRACK=all SIZES=8,4x5x6 PROTOCOL=both => --track 'all' --sizes '8,4x5x6' --protocol 'both'
 plan ladder EMULATE=1 ARGS='--jobs 2' => bench.ladder --emulate  *--build '$tmp' .*--jobs 2$
@@ -55,7 +54,7 @@ terminal make diff 2; terminal make/build.sh $tmp/two '' x => \x1b(\[3[12]m|\[K2
 terminal make diff 7                => -    \x1b\[7mBarrier\x1b\[27m full
 terminal make diff 2 NO_COLOR=1     => ^\+#include "device/tma.cuh"
 make $on_a_rung                     !> which rung
-make compare; make compare OLD=a; make rivals; make emulate !> which (two files|clones|program)
+make rivals; make emulate !> which (clones|program)
 make $on_a_rung 99; make step N=0; make step N=007; make step N=v; make step N='7 8'; make step N=% !> no rung
 make step 7 SIZES=512               !> takes no SIZES=.* ARGS="--size 512"
 make ladder SIZE=512; make diff 7 TRACK=v; make step 7 SIZE=512 POLICY=lazy !> takes no (SIZE|TRACK|POLICY)=
@@ -76,7 +75,7 @@ make plots BUILD=$tmp/offline       ~> plots/requirements.txt could not be insta
 EACH = {
     "$rung": RUNGS,
     "$verb": "step|trace|diff|exercise|new|standalone|sass|resources|sanitize|diffstat|list|ladder|energy"
-    "|record|compare|emulate|rungs|variants|rivals|plots|notes|book|test|check|format|clean",
+    "|record|emulate|rungs|variants|rivals|plots|notes|book|test|check|format|clean",
     "$alone": "resources 7|energy|record|plots|notes|book|check|format|clean|rungs|emulated|variants",
     "$on_a_rung": "step|trace|diff|exercise|try|hint|solution|standalone|sass|resources|sanitize",
     "$by_nvcc": "record|energy|variants|resources 7|step 7 EMULATE=0|ladder EMULATE=0",
