@@ -17,8 +17,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from bench import fields
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 HOME = "nvidia-h200"  # the GPU that is shown unless a page says otherwise
@@ -327,7 +325,6 @@ def load(path):
         try:
             row = json.loads(line)
             context = {**context, **row.pop("context", {})}
-            fields.check({**row, "context": context})
             apart = "block_scales" in row or BLOCK_SCALES.other in row.get("timed", ())
             key = json.dumps([context, apart], sort_keys=True)
             runs.setdefault(key, Run(context, Path(path))).add(row)
