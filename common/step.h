@@ -2,11 +2,12 @@
  *
  * A rung describes itself in one `step` record and its main() is one line:
  *
- *     int main(int argc, char **argv) { return step_main(&v07, argc, argv); }
+ *     int main(int argc, char **argv) { return run_step<State>(v07, argc, argv); }
  *
- * step_main() parses the command line, makes the operands, runs, checks, times and reports.
- * A program of your own may link a rung's object, bring a step_main() of its own and drive the
- * record through prepare, launch and release: nothing else of the harness is needed.
+ * run_step() (device/launch.cuh) fills in the functions from the rung's State. step_main() parses
+ * the command line, makes the operands, runs, checks, times and reports. A program of your own may
+ * link a rung's object, bring a step_main() of its own and drive the record through prepare, launch
+ * and release: nothing else of the harness is needed.
  */
 #ifndef GEMM_LADDER_STEP_H
 #define GEMM_LADDER_STEP_H
@@ -89,21 +90,21 @@ typedef struct step {
     const char *idea;  /* a few words: the one thing that this rung adds */
     const char *below; /* the rung that it grows from: "v14"; NULL: the one numbered below */
     enum computation computes;
-    bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
-    bool block_scales;          /* of GEMM_FP8: a scale for each block, not one for a matrix */
-    int promotion;              /* of GEMM_FP8: elements of k that the tensor cores add up together,
-                                   from 0 on and in order. fp32 adds up what they give, times the
-                                   block's scales if it has some. 0: all k */
-    bool launches_early;        /* it obeys the problem's `early` */
-    bool on_cuda_cores;         /* it leaves the tensor cores idle */
-    bool computes_nothing;      /* its launches do not compute D, so that nothing is compared: for
-                                   parts of a kernel whose energy is measured. No rung sets it */
-    int min_compute_capability; /* 90 means 9.0 */
-    int max_compute_capability; /* the same as min for code that runs on one architecture only;
-                                   999 for code that every later one runs too */
-    int min_shared_memory;      /* bytes for a CTA; 0 if all these GPUs have enough */
-    /* The shape must be a multiple of these, in elements. */
-    int multiple_m, multiple_n, multiple_k;
+    bool fp16_sums;         /* sums may be rounded to fp16 at every addition */
+    bool block_scales;      /* of GEMM_FP8: a scale for each block, not one for a matrix */
+    int promotion;          /* of GEMM_FP8: elements of k that the tensor cores add up together,
+                               from 0 on and in order. fp32 adds up what they give, times the
+                               block's scales if it has some. 0: all k */
+    bool launches_early;    /* it obeys the problem's `early` */
+    bool on_cuda_cores;     /* it leaves the tensor cores idle */
+    bool computes_nothing;  /* its launches do not compute D, so that nothing is compared: for
+                               parts of a kernel whose energy is measured. No rung sets it */
+    int compute_capability; /* 90 means 9.0: it runs on this architecture only ... */
+    bool and_later;         /* ... or on every later one, too */
+    int min_shared_memory;  /* bytes for a CTA; 0 if all these GPUs have enough */
+    struct {
+        int m, n, k;
+    } multiple;     /* the shape must be a multiple of these, in elements; 0: of 1 */
     bool any_row;   /* it takes rows of n and k elements that are not whole 16 bytes; else n and k
                        must also be multiples that make them so */
     int largest_k;  /* that the rung can address; 0: LARGEST_DIMENSION */

@@ -103,16 +103,12 @@ static int plans_of(const Call &call, int device, tile_plan *plans, int *found) 
 
 // Stores in *launch that of a plan.
 static int decide_launch(const Call &call, const tile_plan &plan, TileLaunch *launch) {
-    void *state = nullptr;
-    TileLaunch *made = plan_launch(&state, FAMILY, plan, &call.p);
-    if (made != nullptr) {
-        const size_t x = copied_x(call) > 0 ? 0 : call.strides.a; // copies are whole k-tiles
-        const size_t w = copied_w(call) > 0 ? 0 : call.strides.b;
-        decide(made, (x | w) % TILE_K > 0);
-        *launch = *made;
-    }
-    release_launch(state);
-    return made != nullptr ? GL_OK : GL_CUDA_ERROR;
+    if (plan_launch(launch, FAMILY, plan, &call.p))
+        return GL_CUDA_ERROR;
+    const size_t x = copied_x(call) > 0 ? 0 : call.strides.a; // copies are whole k-tiles
+    const size_t w = copied_w(call) > 0 ? 0 : call.strides.b;
+    decide(launch, (x | w) % TILE_K > 0);
+    return GL_OK;
 }
 
 // The bytes of the workspace that a plan needs, for copies and sums.
@@ -149,7 +145,7 @@ static int find_decided(const Call &call, const Decided **of) {
     }
     const std::unique_lock lock(guard);
     tile_plan plans[FAMILY.count];
-    Decided made;
+    Decided made = {};
     int found = 0, status = plans_of(call, device, plans, &found);
     if (status == GL_OK)
         status = decide_all(call, plans[0], plans, found, &made);
@@ -179,8 +175,8 @@ static int start_call(const Call &call, TileLaunch launch) {
     }
     if (launch.plan.apart)
         launch.sums = reinterpret_cast<float *>(call.workspace + bytes_copied(call) / sizeof(bf16));
-    return make_launch(&launch, &p, strides, call.bias) || start(&p, &launch) ? GL_CUDA_ERROR
-                                                                              : GL_OK;
+    return make_launch(&launch, &p, strides, call.bias) || start_all(&p, &launch) ? GL_CUDA_ERROR
+                                                                                  : GL_OK;
 }
 
 int gl_linear_bf16(void *d, const void *x, const void *w, const void *bias, int m, int n, int k,

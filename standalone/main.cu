@@ -13,10 +13,9 @@ constexpr int CTA_SIZE = 256, LAUNCHES = 10;
 
 static void must(cudaError_t status, const char *doing) {
     if (status != cudaSuccess) {
+        const bool no_gpu = status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver;
         fprintf(stderr, "%s: %s\n", doing, cudaGetErrorString(status));
-        exit(status == cudaErrorMemoryAllocation                                    ? 2
-             : status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver ? 77
-                                                                                    : 1);
+        exit(no_gpu ? 77 : status == cudaErrorMemoryAllocation ? 2 : 1);
     }
 }
 
@@ -68,16 +67,15 @@ static void *matrix_of(Type type, int rows, int columns, unsigned seed) {
 int step_main(const step *rung, int argc, char **argv) {
     const computation computes = rung->computes;
     const bool moves = IN[computes] == INT32;
-    const int multiples[] = {rung->multiple_m, rung->multiple_n, moves ? 1 : rung->multiple_k};
+    const int multiples[] = {rung->multiple.m, rung->multiple.n, moves ? 1 : rung->multiple.k};
     int sizes[] = {4096, 2048, moves ? 0 : 1024};
     for (int i = 0; i < 3; ++i) {
         sizes[i] = i + 1 < argc ? atoi(argv[i + 1]) : sizes[i] / multiples[i] * multiples[i];
         if (sizes[i] < (i < 2 || !moves) || sizes[i] > 1 << 17 || sizes[i] % multiples[i] != 0)
             return fprintf(stderr, "usage: [M N K], multiples of %d\n", multiples[i]), 2;
     }
-    problem p = {};
-    p.m = sizes[0], p.n = sizes[1], p.k = sizes[2];
-    p.alpha = computes == ADDMM_FP16 ? 2 : 1, p.beta = 3;
+    problem p = {.beta = 3, .m = sizes[0], .n = sizes[1], .k = sizes[2]};
+    p.alpha = computes == ADDMM_FP16 ? 2 : 1;
     p.a = matrix_of(IN[computes], p.m, moves ? p.n : p.k, 1);
     p.b = matrix_of(IN[computes], p.n, p.k, 3);
     p.c = matrix_of(FP32, p.m, p.n, 5);
@@ -107,8 +105,7 @@ int step_main(const step *rung, int argc, char **argv) {
         if (status == 0 && d != expected)
             status = fprintf(stderr, "%s is wrong\n", rung->name) > 0;
     }
-    if (state != nullptr)
-        rung->release(state);
+    rung->release(state);
     const double rate = (moves ? 8e-6 * count : 2e-9 * count * p.k) / ms * LAUNCHES;
     if (status == 0)
         printf("%s: %d x %d x %d verified, %.4f ms, %.1f %s\n", rung->name, p.m, p.n, p.k,

@@ -20,11 +20,11 @@ def inlined(path, seen):
 
 def opening(source):
     """The first comment: the command that compiles it, for the GPUs that the rung's record names."""
-    keys = "name", "min_compute_capability", "max_compute_capability"
-    found = (re.search(rf'^    \.{key} =\s*"?(\w+)"?,$', source, re.MULTILINE) for key in keys)
-    name, low, high = (one[1] for one in found)
+    name = re.search(r'^    \.name = "(\w+)",$', source, re.MULTILINE)[1]
+    sm = re.search(r"^    \.compute_capability = (\d+),$", source, re.MULTILINE)[1]
     # With -arch=sm_90a nvcc 13.0 also compiles for compute_90, which lacks wgmma.
-    arch = f"-arch=sm_{low}" if high == "999" else f"-gencode=arch=compute_{low}a,code=sm_{low}a"
+    alone = f"-gencode=arch=compute_{sm}a,code=sm_{sm}a"
+    arch = f"-arch=sm_{sm}" if ".and_later" in source else alone
     yield f"// {name} of gemm-ladder in one file, by `make standalone N={name}`. Compile and run it:"
     yield f"//     nvcc -std=c++20 {arch} -diag-suppress 177 -o {name} {name}.cu && ./{name} [M N K]"
 

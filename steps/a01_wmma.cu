@@ -139,41 +139,28 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 struct State {
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        return allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+               balanced_ctas(&ctas, ceil_div(p->m, BM) * ceil_div(p->n, BN));
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
+                      static_cast<const float *>(p->c), static_cast<float *>(p->d), p->alpha,
+                      p->beta, p->m, p->n, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    int multiprocessors;
-    if (multiprocessor_count(&multiprocessors) || allow_dynamic_smem(gemm, sizeof(SharedStorage)))
-        return 1;
-    made->ctas = balanced_workers(ceil_div(p->m, BM) * ceil_div(p->n, BN), multiprocessors);
-    return 0;
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
-                  static_cast<const float *>(p->c), static_cast<float *>(p->d), p->alpha, p->beta,
-                  p->m, p->n, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a01 = {
     .name = "a01",
     .idea = "WMMA addmm: D = alpha * A * B^T + beta * C",
     .computes = ADDMM_FP16,
-    .min_compute_capability = 80,
-    .max_compute_capability = 999,
-    .multiple_m = 1,
-    .multiple_n = 4,
-    .multiple_k = 8,
+    .compute_capability = 80,
+    .and_later = true,
+    .multiple = {.m = 1, .n = 4, .k = 8},
     .tile = {.m = BM, .n = BN, .k = BK},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&a01, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(a01, argc, argv); }

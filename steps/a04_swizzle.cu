@@ -127,42 +127,29 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 struct State {
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        return allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+               balanced_ctas(&ctas, ceil_div(p->m, BM) * ceil_div(p->n, BN));
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
+                      static_cast<fp16 *>(p->d), p->m, p->n, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    int multiprocessors;
-    if (multiprocessor_count(&multiprocessors) || allow_dynamic_smem(gemm, sizeof(SharedStorage)))
-        return 1;
-    made->ctas = balanced_workers(ceil_div(p->m, BM) * ceil_div(p->n, BN), multiprocessors);
-    return 0;
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
-                  static_cast<fp16 *>(p->d), p->m, p->n, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a04 = {
     .name = "a04",
     .idea = "the XOR swizzle",
     .computes = GEMM_FP16,
     .fp16_sums = FP16_SUMS,
-    .min_compute_capability = 80,
-    .max_compute_capability = 999,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 80,
+    .and_later = true,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .largest_k = TILE_CHUNKS_LARGEST_K,
     .tile = {.m = BM, .n = BN, .k = BK, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&a04, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(a04, argc, argv); }

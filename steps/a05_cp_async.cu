@@ -171,45 +171,35 @@ struct State {
     decltype(&gemm<true>) kernel;
     size_t smem;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        int multiprocessors, most;
+        if (multiprocessor_count(&multiprocessors) || max_dynamic_smem(&most))
+            return 1;
+        const bool in_stage = size_t(most) < sizeof(SharedStorage<false>);
+        kernel = in_stage ? gemm<true> : gemm<false>;
+        smem = in_stage ? sizeof(SharedStorage<true>) : sizeof(SharedStorage<false>);
+        ctas = balanced_workers(ceil_div(p->m, BM) * ceil_div(p->n, BN), multiprocessors);
+        return allow_dynamic_smem(kernel, smem);
+    }
+
+    int start(const problem *p) const {
+        return launch(kernel, dim3(ctas), dim3(THREADS), dim3(1), smem, p->stream,
+                      static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
+                      static_cast<fp16 *>(p->d), p->m, p->n, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    int multiprocessors, most;
-    if (multiprocessor_count(&multiprocessors) || max_dynamic_smem(&most))
-        return 1;
-    const bool in_stage = size_t(most) < sizeof(SharedStorage<false>);
-    made->kernel = in_stage ? gemm<true> : gemm<false>;
-    made->smem = in_stage ? sizeof(SharedStorage<true>) : sizeof(SharedStorage<false>);
-    made->ctas = balanced_workers(ceil_div(p->m, BM) * ceil_div(p->n, BN), multiprocessors);
-    return allow_dynamic_smem(made->kernel, made->smem);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(made->kernel, dim3(made->ctas), dim3(THREADS), dim3(1), made->smem, p->stream,
-                  static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
-                  static_cast<fp16 *>(p->d), p->m, p->n, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a05 = {
     .name = "a05",
     .idea = "cp.async, two stages",
     .computes = GEMM_FP16,
     .fp16_sums = FP16_SUMS,
-    .min_compute_capability = 80,
-    .max_compute_capability = 999,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 80,
+    .and_later = true,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .largest_k = TILE_CHUNKS_LARGEST_K,
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&a05, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(a05, argc, argv); }

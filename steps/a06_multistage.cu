@@ -187,59 +187,49 @@ struct State {
     decltype(&gemm<WIDE, MOST_STAGES, false>) kernel;
     size_t smem;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        int multiprocessors, most;
+        if (multiprocessor_count(&multiprocessors) || max_dynamic_smem(&most))
+            return 1;
+        const int wide = ceil_div(p->m, BM) * ceil_div(p->n, WIDE); // tiles
+        const int narrow = ceil_div(p->m, BM) * ceil_div(p->n, NARROW);
+        const bool is_wide =
+            sizeof(SharedStorage<WIDE, MOST_STAGES, false>) <= size_t(most) &&
+            ceil_div(wide, multiprocessors) * WIDE <= ceil_div(narrow, multiprocessors) * NARROW;
+        if (is_wide)
+            take<WIDE, MOST_STAGES, false>();
+        else if (sizeof(SharedStorage<NARROW, MOST_STAGES, false>) <= size_t(most))
+            take<NARROW, MOST_STAGES, false>();
+        else
+            take<NARROW, FEW_STAGES, true>();
+        ctas = balanced_workers(is_wide ? wide : narrow, multiprocessors);
+        return allow_dynamic_smem(kernel, smem);
+    }
+
+    template <int BN, int STAGES, bool IN_STAGE>
+    void take() {
+        kernel = gemm<BN, STAGES, IN_STAGE>;
+        smem = sizeof(SharedStorage<BN, STAGES, IN_STAGE>);
+    }
+
+    int start(const problem *p) const {
+        return launch(kernel, dim3(ctas), dim3(THREADS), dim3(1), smem, p->stream,
+                      static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
+                      static_cast<fp16 *>(p->d), p->m, p->n, p->k);
+    }
 };
-
-template <int BN, int STAGES, bool IN_STAGE>
-static void take(State *state) {
-    state->kernel = gemm<BN, STAGES, IN_STAGE>;
-    state->smem = sizeof(SharedStorage<BN, STAGES, IN_STAGE>);
-}
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    int multiprocessors, most;
-    if (multiprocessor_count(&multiprocessors) || max_dynamic_smem(&most))
-        return 1;
-    const int wide = ceil_div(p->m, BM) * ceil_div(p->n, WIDE); // tiles
-    const int narrow = ceil_div(p->m, BM) * ceil_div(p->n, NARROW);
-    const bool is_wide =
-        sizeof(SharedStorage<WIDE, MOST_STAGES, false>) <= size_t(most) &&
-        ceil_div(wide, multiprocessors) * WIDE <= ceil_div(narrow, multiprocessors) * NARROW;
-    if (is_wide)
-        take<WIDE, MOST_STAGES, false>(made);
-    else if (sizeof(SharedStorage<NARROW, MOST_STAGES, false>) <= size_t(most))
-        take<NARROW, MOST_STAGES, false>(made);
-    else
-        take<NARROW, FEW_STAGES, true>(made);
-    made->ctas = balanced_workers(is_wide ? wide : narrow, multiprocessors);
-    return allow_dynamic_smem(made->kernel, made->smem);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(made->kernel, dim3(made->ctas), dim3(THREADS), dim3(1), made->smem, p->stream,
-                  static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
-                  static_cast<fp16 *>(p->d), p->m, p->n, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a06 = {
     .name = "a06",
     .idea = "a ring of stages, fragments a k-slice ahead",
     .computes = GEMM_FP16,
     .fp16_sums = FP16_SUMS,
-    .min_compute_capability = 80,
-    .max_compute_capability = 999,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 80,
+    .and_later = true,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .largest_k = TILE_CHUNKS_LARGEST_K,
     .tile = {.m = BM, .n = NARROW, .k = BK, .wide_n = WIDE, .stages = MOST_STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&a06, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(a06, argc, argv); }

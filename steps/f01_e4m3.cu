@@ -170,41 +170,29 @@ struct State {
     TensorMap map_d;
     grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
+        return make_tensor_map_2d<e4m3>(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d<e4m3>(&map_b, p->b, p->n, p->k, BN, BK) ||
+               make_tensor_map_2d(&map_d, p->d, p->m, p->n, MMA_M, BN, UNSWIZZLED) ||
+               allow_dynamic_smem(gemm, sizeof(SharedStorage)) || balanced_ctas(&ctas, order.tiles);
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      map_a, map_b, map_d, p->scale_a, p->scale_b, order, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    return make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, BN, UNSWIZZLED) ||
-           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-           balanced_ctas(&made->ctas, made->order.tiles);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, made->map_d, p->scale_a, p->scale_b, made->order, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step f01 = {
     .name = "f01",
     .idea = "e4m3 operands: half the bytes, twice the rate",
     .below = "v16",
     .computes = GEMM_FP8,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 16,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 16},
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&f01, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(f01, argc, argv); }

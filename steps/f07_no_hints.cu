@@ -211,36 +211,29 @@ struct State {
     TensorMap scale_a, scale_b;
     grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        int l2;
+        if (l2_size(&l2))
+            return 1;
+        const int tiles_m = ceil_div(p->m, BM);
+        const bool fits = double(p->m) * p->k * sizeof(e4m3) * L2_SHARE <= l2;
+        order = grouped_order_of(tiles_m, ceil_div(p->n, BN), fits ? tiles_m : GROUP);
+        return make_tensor_map_2d<e4m3>(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d<e4m3>(&map_b, p->b, p->n, p->k, BN, BK) ||
+               make_tensor_map_2d<float>(&scale_a, p->scale_a, ceil_div(p->k, BK), p->m, 1, BM,
+                                         UNSWIZZLED) ||
+               make_tensor_map_2d<float>(&scale_b, p->scale_b, ceil_div(p->n, MMA_N),
+                                         ceil_div(p->k, RUN * BK) * RUN, BLOCKS, RUN, UNSWIZZLED) ||
+               make_tensor_map_2d(&map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+               allow_dynamic_smem(gemm, sizeof(SharedStorage)) || balanced_ctas(&ctas, order.tiles);
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      map_a, map_b, map_d, scale_a, scale_b, order, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    int l2;
-    if (l2_size(&l2))
-        return 1;
-    const int tiles_m = ceil_div(p->m, BM);
-    const bool fits = double(p->m) * p->k * sizeof(e4m3) * L2_SHARE <= l2;
-    made->order = grouped_order_of(tiles_m, ceil_div(p->n, BN), fits ? tiles_m : GROUP);
-    return make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-           make_tensor_map_2d<float>(&made->scale_a, p->scale_a, ceil_div(p->k, BK), p->m, 1, BM,
-                                     UNSWIZZLED) ||
-           make_tensor_map_2d<float>(&made->scale_b, p->scale_b, ceil_div(p->n, MMA_N),
-                                     ceil_div(p->k, RUN * BK) * RUN, BLOCKS, RUN, UNSWIZZLED) ||
-           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
-           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-           balanced_ctas(&made->ctas, made->order.tiles);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, made->map_d, made->scale_a, made->scale_b, made->order,
-                  p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step f07 = {
     .name = "f07",
@@ -248,15 +241,9 @@ static const step f07 = {
     .computes = GEMM_FP8,
     .block_scales = true,
     .promotion = BK,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 4,
-    .multiple_n = 8,
-    .multiple_k = 16,
+    .compute_capability = 90,
+    .multiple = {.m = 4, .n = 8, .k = 16},
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&f07, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(f07, argc, argv); }

@@ -178,50 +178,38 @@ struct State {
     TensorMap map_d;
     grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        if (multiprocessor_count(&ctas))
+            return 1;
+        const int tiles_m = ceil_div(p->m, BM);
+        // The columns that an SM computes, one tile after the other.
+        const int narrow = ceil_div(tiles_m * ceil_div(p->n, NARROW), ctas) * NARROW;
+        const int wide = ceil_div(tiles_m * ceil_div(p->n, WIDE), ctas) * WIDE;
+        const int bn = wide <= narrow ? WIDE : NARROW;
+        kernel = bn == WIDE ? gemm<WIDE> : gemm<NARROW>;
+        smem = bn == WIDE ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
+        order = grouped_order_of(tiles_m, ceil_div(p->n, bn), GROUP);
+        return make_tensor_map_2d<e4m3>(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d<e4m3>(&map_b, p->b, p->n, p->k, bn, BK) ||
+               make_tensor_map_2d(&map_d, p->d, p->m, p->n, MMA_M, bn, UNSWIZZLED) ||
+               allow_dynamic_smem(kernel, smem) || balanced_ctas(&ctas, order.tiles);
+    }
+
+    int start(const problem *p) const {
+        return launch(kernel, dim3(ctas), dim3(THREADS), dim3(1), smem, p->stream, map_a, map_b,
+                      map_d, p->scale_a, p->scale_b, order, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    if (multiprocessor_count(&made->ctas))
-        return 1;
-    const int tiles_m = ceil_div(p->m, BM);
-    // The columns that an SM computes, one tile after the other.
-    const int narrow = ceil_div(tiles_m * ceil_div(p->n, NARROW), made->ctas) * NARROW;
-    const int wide = ceil_div(tiles_m * ceil_div(p->n, WIDE), made->ctas) * WIDE;
-    const int bn = wide <= narrow ? WIDE : NARROW;
-    made->kernel = bn == WIDE ? gemm<WIDE> : gemm<NARROW>;
-    made->smem = bn == WIDE ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
-    made->order = grouped_order_of(tiles_m, ceil_div(p->n, bn), GROUP);
-    return make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, bn, BK) ||
-           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, bn, UNSWIZZLED) ||
-           allow_dynamic_smem(made->kernel, made->smem) ||
-           balanced_ctas(&made->ctas, made->order.tiles);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(made->kernel, dim3(made->ctas), dim3(THREADS), dim3(1), made->smem, p->stream,
-                  made->map_a, made->map_b, made->map_d, p->scale_a, p->scale_b, made->order, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step f08 = {
     .name = "f08",
     .idea = "a width that fills the waves",
     .below = "f01",
     .computes = GEMM_FP8,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 16,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 16},
     .tile = {.m = BM, .n = NARROW, .k = BK, .wide_n = WIDE, .stages = STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&f08, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(f08, argc, argv); }

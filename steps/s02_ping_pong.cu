@@ -122,27 +122,22 @@ static tile_plan choose(const problem *p) { return cheapest_plan(FAMILY, p, cost
 static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
 static int kernel_of(const problem *p) { return choose(p).kernel; }
 
-static int prepare(const problem *p, void **state) {
-    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
-    return made == nullptr || make_launch(made, p);
-}
+struct State : TileLaunch {
+    int prepare(const problem *p) {
+        return plan_launch(this, FAMILY, choose(p), p) || make_launch(this, p);
+    }
+};
 
 static const step s02 = {
     .name = "s02",
     .idea = "one consumer, and ping-pong",
     .computes = GEMM_BF16,
     .launches_early = true,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
-    .prepare = prepare,
-    .launch = start_launch,
-    .release = release_launch,
 };
 
-int main(int argc, char **argv) { return step_main(&s02, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(s02, argc, argv); }

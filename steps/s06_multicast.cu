@@ -155,36 +155,30 @@ static tile_plan choose(const problem *p) { return cheapest_plan(FAMILY, p, tile
 static step_tile tile_of(int kernel) { return family_tile(FAMILY, kernel); }
 static int kernel_of(const problem *p) { return choose(p).kernel; }
 
-static int prepare(const problem *p, void **state) {
-    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
-    if (made == nullptr)
-        return 1;
-    // CTAs of an early launch start where others end, scattered over the chip. Without multicast,
-    // neighbours in the order then read the same lines of the L2 apart, which costs a long product
-    // more than it gains at its start.
-    made->late =
-        made->cluster == 1 && (made->plan.cost > LONG_PRODUCT || (!made->fits_l2 && made->idles));
-    // DRAM is read 256 bytes at a time also where an operand is read once.
-    made->promotes |= made->plan.tiles_m == 1 || made->plan.tiles_n == 1;
-    return make_launch(made, p);
-}
+struct State : TileLaunch {
+    int prepare(const problem *p) {
+        if (plan_launch(this, FAMILY, choose(p), p))
+            return 1;
+        // CTAs of an early launch start where others end, scattered over the chip. Without
+        // multicast, neighbours in the order then read the same lines of the L2 apart, which costs
+        // a long product more than it gains at its start.
+        late = cluster == 1 && (plan.cost > LONG_PRODUCT || (!fits_l2 && idles));
+        // DRAM is read 256 bytes at a time also where an operand is read once.
+        promotes |= plan.tiles_m == 1 || plan.tiles_n == 1;
+        return make_launch(this, p);
+    }
+};
 
 static const step s06 = {
     .name = "s06",
     .idea = "2-D multicast",
     .computes = GEMM_BF16,
     .launches_early = true,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
-    .prepare = prepare,
-    .launch = start_launch,
-    .release = release_launch,
 };
 
-int main(int argc, char **argv) { return step_main(&s06, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(s06, argc, argv); }

@@ -197,22 +197,6 @@ static void decide(TileLaunch *made, bool ragged) {
     }
 }
 
-static int prepare(const problem *p, void **state) {
-    TileLaunch *made = plan_launch(state, FAMILY, choose(p), p);
-    if (made == nullptr)
-        return 1;
-    problem padded = *p; // the product with rows that TMA takes
-    padded.k = tile_pitch(p->k);
-    decide(made, padded.k % TILE_K > 0);
-    if (padded.k > p->k) {
-        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
-            return 1;
-        padded.a = made->padded;
-        padded.b = made->padded + size_t(p->m) * padded.k;
-    }
-    return make_launch(made, &padded);
-}
-
 // Starts pad_rows for the first m rows of A and n of B.
 static int pad(const problem *p, bf16 *padded, int m, int n, int pitch, const Pitches &from) {
     const int split = ceil_div(p->k, PAD_COLUMNS);
@@ -221,38 +205,45 @@ static int pad(const problem *p, bf16 *padded, int m, int n, int pitch, const Pi
                         p->stream, padded, p->a, p->b, m, n, p->k, pitch, from);
 }
 
-static int launch(const problem *p, void *state) {
-    const TileLaunch *made = static_cast<const TileLaunch *>(state);
-    if (made->padded && pad(p, made->padded, p->m, p->n, tile_pitch(p->k), dense_rows(p)))
-        return 1;
-    problem padded = *p;
-    // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
-    padded.early = p->early || made->padded;
-    return start_launch(&padded, state);
-}
+struct State : TileLaunch {
+    int prepare(const problem *p) {
+        if (plan_launch(this, FAMILY, choose(p), p))
+            return 1;
+        problem product = *p; // the product with rows that TMA takes
+        product.k = tile_pitch(p->k);
+        decide(this, product.k % TILE_K > 0);
+        if (product.k > p->k) {
+            if (allocate_array(&padded, (size_t(p->m) + p->n) * product.k))
+                return 1;
+            product.a = padded;
+            product.b = padded + size_t(p->m) * product.k;
+        }
+        return make_launch(this, &product);
+    }
 
-static void release(void *state) {
-    release_array(static_cast<TileLaunch *>(state)->padded);
-    release_launch(state);
-}
+    int start(const problem *p) const {
+        if (padded && pad(p, padded, p->m, p->n, tile_pitch(p->k), dense_rows(p)))
+            return 1;
+        problem product = *p;
+        // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
+        product.early = p->early || padded;
+        return TileLaunch::start(&product);
+    }
+
+    ~State() { release_array(padded); }
+};
 
 static const step s07 = {
     .name = "s07",
     .idea = "unaligned N and K",
     .computes = GEMM_BF16,
     .launches_early = true,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 1,
-    .multiple_k = 1,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 1, .k = 1},
     .any_row = true,
     .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernel_of = kernel_of,
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&s07, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(s07, argc, argv); }

@@ -277,27 +277,6 @@ static void decide(TileLaunch *made, bool ragged) {
     }
 }
 
-static int prepare(const problem *p, void **state) {
-    tile_gpu gpu = {};
-    tile_plan plan = {.kernel = -1};
-    choose(&plan, 1, p, &gpu);
-    TileLaunch *made = plan_launch(state, FAMILY, plan, p);
-    if (made == nullptr)
-        return 1;
-    if (plan.apart && allocate_array(&made->sums, sums_count(plan.parts, p->m, p->n)))
-        return 1;
-    problem padded = *p; // the product with rows that TMA takes
-    padded.k = tile_pitch(p->k);
-    decide(made, padded.k % TILE_K > 0);
-    if (padded.k > p->k) {
-        if (allocate_array(&made->padded, (size_t(p->m) + p->n) * padded.k))
-            return 1;
-        padded.a = made->padded;
-        padded.b = made->padded + size_t(p->m) * padded.k;
-    }
-    return make_launch(made, &padded);
-}
-
 // Starts pad_rows for the first m rows of A and n of B.
 static int pad(const problem *p, bf16 *padded, int m, int n, int pitch, const Pitches &from) {
     const int split = ceil_div(p->k, PAD_COLUMNS);
@@ -307,48 +286,62 @@ static int pad(const problem *p, bf16 *padded, int m, int n, int pitch, const Pi
 }
 
 // Starts the product and, of parts that are apart, the launch that adds them.
-static int start(const problem *p, TileLaunch *made) {
+static int start_all(const problem *p, const TileLaunch *made) {
     const size_t threads = size_t(p->m) * (sums_pitch(p->n) / ADDED);
-    return start_launch(p, made) ||
+    return made->start(p) ||
            (made->sums &&
             launch_early(true, add_parts, dim3((threads - 1) / ADD_THREADS + 1), dim3(ADD_THREADS),
                          dim3(1), 0, p->stream, made->sums, made->plan.parts, made->work.out));
 }
 
-static int launch(const problem *p, void *state) {
-    TileLaunch *made = static_cast<TileLaunch *>(state);
-    if (made->padded && pad(p, made->padded, p->m, p->n, tile_pitch(p->k), dense_rows(p)))
-        return 1;
-    problem padded = *p;
-    // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
-    padded.early = p->early || made->padded;
-    return start(&padded, made);
-}
+struct State : TileLaunch {
+    int prepare(const problem *p) {
+        tile_gpu gpu = {};
+        tile_plan best = {.kernel = -1};
+        choose(&best, 1, p, &gpu);
+        if (plan_launch(this, FAMILY, best, p))
+            return 1;
+        if (plan.apart && allocate_array(&sums, sums_count(plan.parts, p->m, p->n)))
+            return 1;
+        problem product = *p; // the product with rows that TMA takes
+        product.k = tile_pitch(p->k);
+        decide(this, product.k % TILE_K > 0);
+        if (product.k > p->k) {
+            if (allocate_array(&padded, (size_t(p->m) + p->n) * product.k))
+                return 1;
+            product.a = padded;
+            product.b = padded + size_t(p->m) * product.k;
+        }
+        return make_launch(this, &product);
+    }
 
-static void release(void *state) {
-    release_array(static_cast<TileLaunch *>(state)->padded);
-    release_array(static_cast<TileLaunch *>(state)->sums);
-    release_launch(state);
-}
+    int start(const problem *p) const {
+        if (padded && pad(p, padded, p->m, p->n, tile_pitch(p->k), dense_rows(p)))
+            return 1;
+        problem product = *p;
+        // After pad_rows as if early: it waits for pad_rows, which has waited for what was before.
+        product.early = p->early || padded;
+        return start_all(&product, this);
+    }
+
+    ~State() {
+        release_array(padded);
+        release_array(sums);
+    }
+};
 
 static const step s09 = {
     .name = "s09",
     .idea = "parts of tiles apart",
     .computes = GEMM_BF16,
     .launches_early = true,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 1,
-    .multiple_k = 1,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 1, .k = 1},
     .any_row = true,
     .kernels = FAMILY.count,
     .tile_of = tile_of,
     .kernels_of = kernels_of,
     .explain = explain,
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&s09, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(s09, argc, argv); }

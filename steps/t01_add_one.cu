@@ -54,35 +54,26 @@ __global__ void __launch_bounds__(THREADS)
 struct State {
     TensorMap map_a;
     TensorMap map_d;
+
+    int prepare(const problem *p) {
+        return make_tensor_map_2d<int32_t>(&map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
+               make_tensor_map_2d<int32_t>(&map_d, p->d, p->m, p->n, BM, BN, UNSWIZZLED);
+    }
+
+    int start(const problem *p) const {
+        return launch(add_one, grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM)), dim3(THREADS),
+                      dim3(1), 0, p->stream, map_a, map_d);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    return make_tensor_map_2d<int32_t>(&made->map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
-           make_tensor_map_2d<int32_t>(&made->map_d, p->d, p->m, p->n, BM, BN, UNSWIZZLED);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(add_one, grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM)), dim3(THREADS), dim3(1),
-                  0, p->stream, made->map_a, made->map_d);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step t01 = {
     .name = "t01",
     .idea = "TMA load, add one, TMA store",
     .computes = ADD_ONE_INT32,
-    .min_compute_capability = 90,
-    .max_compute_capability = 999,
-    .multiple_m = 1,
-    .multiple_n = 4,
+    .compute_capability = 90,
+    .and_later = true,
+    .multiple = {.m = 1, .n = 4},
     .tile = {.m = BM, .n = BN},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&t01, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(t01, argc, argv); }

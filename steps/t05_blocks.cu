@@ -68,35 +68,26 @@ __global__ void __launch_bounds__(THREADS)
 struct State {
     TensorMap map_a;
     TensorMap map_d;
+
+    int prepare(const problem *p) {
+        return make_tensor_map_2d<float>(&map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
+               make_tensor_map_2d<float>(&map_d, p->d, p->n, p->m, BN, BM, UNSWIZZLED);
+    }
+
+    int start(const problem *p) const {
+        return launch(transpose, grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM)), dim3(THREADS),
+                      dim3(1), 0, p->stream, map_a, map_d);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    return make_tensor_map_2d<float>(&made->map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
-           make_tensor_map_2d<float>(&made->map_d, p->d, p->n, p->m, BN, BM, UNSWIZZLED);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(transpose, grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM)), dim3(THREADS),
-                  dim3(1), 0, p->stream, made->map_a, made->map_d);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step t05 = {
     .name = "t05",
     .idea = "4 x 4 blocks, turned in registers",
     .computes = TRANSPOSE_FP32,
-    .min_compute_capability = 90,
-    .max_compute_capability = 999,
-    .multiple_m = 4,
-    .multiple_n = 4,
+    .compute_capability = 90,
+    .and_later = true,
+    .multiple = {.m = 4, .n = 4},
     .tile = {.m = BM, .n = BN},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&t05, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(t05, argc, argv); }

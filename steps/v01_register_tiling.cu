@@ -76,30 +76,24 @@ __global__ void __launch_bounds__(THREADS, 2)
         store8(&tile_d[size_t(i) * n], acc[i]);
 }
 
-static int prepare(const problem *, void **) { return 0; }
+struct State {
+    int prepare(const problem *) { return 0; }
 
-static int launch(const problem *p, void *) {
-    return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
-                  static_cast<const bf16 *>(p->a), static_cast<const bf16 *>(p->b),
-                  static_cast<bf16 *>(p->d), p->m, p->n, p->k);
-}
-
-static void release(void *) {}
+    int start(const problem *p) const {
+        return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
+                      static_cast<const bf16 *>(p->a), static_cast<const bf16 *>(p->b),
+                      static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+    }
+};
 
 static const step v01 = {
     .name = "v01",
     .idea = "register tiling on the CUDA cores",
     .computes = GEMM_BF16,
     .on_cuda_cores = true,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = BM,
-    .multiple_n = BN,
-    .multiple_k = BK,
+    .compute_capability = 90,
+    .multiple = {.m = BM, .n = BN, .k = BK},
     .tile = {.m = BM, .n = BN, .k = BK},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v01, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(v01, argc, argv); }

@@ -77,36 +77,25 @@ __global__ void __launch_bounds__(THREADS)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
+
+    int prepare(const problem *p) {
+        return make_tensor_map_2d(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d(&map_b, p->b, p->n, p->k, BN, BK);
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
+                      map_a, map_b, static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
-                  made->map_a, made->map_b, static_cast<bf16 *>(p->d), p->m, p->n, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step v02 = {
     .name = "v02",
     .idea = "TMA loads and wgmma",
     .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = BM,
-    .multiple_n = BN,
-    .multiple_k = BK,
+    .compute_capability = 90,
+    .multiple = {.m = BM, .n = BN, .k = BK},
     .tile = {.m = BM, .n = BN, .k = BK},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v02, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(v02, argc, argv); }

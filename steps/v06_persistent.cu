@@ -134,39 +134,27 @@ struct State {
     TensorMap map_b;
     grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        order = grouped_order_of(p->m / BM, p->n / BN, GROUP);
+        return make_tensor_map_2d(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d(&map_b, p->b, p->n, p->k, BN, BK) ||
+               allow_dynamic_smem(gemm, sizeof(SharedStorage)) || balanced_ctas(&ctas, order.tiles);
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      map_a, map_b, static_cast<bf16 *>(p->d), p->n, p->k, order);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    made->order = grouped_order_of(p->m / BM, p->n / BN, GROUP);
-    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-           balanced_ctas(&made->ctas, made->order.tiles);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, static_cast<bf16 *>(p->d), p->n, p->k, made->order);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step v06 = {
     .name = "v06",
     .idea = "persistent CTAs, a tile schedule",
     .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = BM,
-    .multiple_n = BN,
-    .multiple_k = BK,
+    .compute_capability = 90,
+    .multiple = {.m = BM, .n = BN, .k = BK},
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v06, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(v06, argc, argv); }

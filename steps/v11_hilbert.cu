@@ -156,15 +156,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-struct State {
-    TensorMap map_a;
-    TensorMap map_b;
-    TensorMap map_d;
-    tile_coordinate *order; // of tiles, in device memory
-    int tiles;
-    int ctas; // at most one per SM: the fewest that finish in the same number of waves
-};
-
 // The tiles of D in Hilbert order, in device memory; nullptr if that fails.
 static tile_coordinate *make_order(int tiles_m, int tiles_n) {
     const int tiles = tiles_m * tiles_n;
@@ -175,44 +166,40 @@ static tile_coordinate *make_order(int tiles_m, int tiles_n) {
     return uploaded;
 }
 
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    const int tiles_m = ceil_div(p->m, BM);
-    const int tiles_n = ceil_div(p->n, BN);
-    made->tiles = tiles_m * tiles_n;
-    made->order = make_order(tiles_m, tiles_n);
-    return made->order == nullptr || make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
-           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-           balanced_ctas(&made->ctas, made->tiles);
-}
+struct State {
+    TensorMap map_a;
+    TensorMap map_b;
+    TensorMap map_d;
+    tile_coordinate *order; // of tiles, in device memory
+    int tiles;
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, made->map_d, made->order, made->tiles, p->k);
-}
+    int prepare(const problem *p) {
+        const int tiles_m = ceil_div(p->m, BM);
+        const int tiles_n = ceil_div(p->n, BN);
+        tiles = tiles_m * tiles_n;
+        order = make_order(tiles_m, tiles_n);
+        return order == nullptr || make_tensor_map_2d(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d(&map_b, p->b, p->n, p->k, BN, BK) ||
+               make_tensor_map_2d(&map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+               allow_dynamic_smem(gemm, sizeof(SharedStorage)) || balanced_ctas(&ctas, tiles);
+    }
 
-static void release(void *state) {
-    release_array(static_cast<State *>(state)->order);
-    delete static_cast<State *>(state);
-}
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      map_a, map_b, map_d, order, tiles, p->k);
+    }
+
+    ~State() { release_array(order); }
+};
 
 static const step v11 = {
     .name = "v11",
     .idea = "tiles in Hilbert order",
     .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v11, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(v11, argc, argv); }

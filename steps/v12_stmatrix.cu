@@ -162,41 +162,29 @@ struct State {
     TensorMap map_d;
     grouped_order order;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
+        return make_tensor_map_2d(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d(&map_b, p->b, p->n, p->k, BN, BK) ||
+               make_tensor_map_2d(&map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
+               allow_dynamic_smem(gemm, sizeof(SharedStorage)) || balanced_ctas(&ctas, order.tiles);
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      map_a, map_b, map_d, order, p->k);
+    }
 };
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State;
-    *state = made;
-    made->order = grouped_order_of(ceil_div(p->m, BM), ceil_div(p->n, BN), GROUP);
-    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, SWIZZLE_COLUMNS) ||
-           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-           balanced_ctas(&made->ctas, made->order.tiles);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, made->map_d, made->order, p->k);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step v12 = {
     .name = "v12",
     .idea = "stmatrix",
     .below = "v10",
     .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v12, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(v12, argc, argv); }

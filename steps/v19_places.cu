@@ -193,67 +193,55 @@ struct State {
     unsigned long long *claims;
     int tiles, sms;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
+
+    int prepare(const problem *p) {
+        const int tiles_m = ceil_div(p->m, BM), tiles_n = ceil_div(p->n, BN);
+        tiles = tiles_m * tiles_n;
+        return make_tensor_map_2d(&map_a, p->a, p->m, p->k, BM, BK) ||
+               make_tensor_map_2d(&map_b, p->b, p->n, p->k, BN, BK) ||
+               make_tensor_map_2d(&map_d, p->d, p->m, p->n, MMA_M, BN, UNSWIZZLED) ||
+               allow_dynamic_smem(gemm, sizeof(SharedStorage)) || balanced_ctas(&ctas, tiles) ||
+               make_order(tiles_m, tiles_n);
+    }
+
+    // Makes the order of tiles for where this GPU's SMs are.
+    int make_order(int tiles_m, int tiles_n) {
+        std::vector<tile_coordinate> in_order(tiles);
+        std::vector<int> places;
+        if (place_sms(&places))
+            return 1;
+        sms = int(places.size());
+        strip_order(in_order.data(), tiles_m, tiles_n, ctas);
+        const std::vector<unsigned long long> unclaimed(1 + ctas);
+        const uint64_t never = 0;
+        order = upload_array(in_order.data(), in_order.size());
+        place = upload_array(places.data(), places.size());
+        claims = upload_array(unclaimed.data(), unclaimed.size());
+        starts = upload_array(&never, 1);
+        return !order || !place || !claims || !starts;
+    }
+
+    int start(const problem *p) const {
+        return launch(gemm, dim3(ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                      map_a, map_b, map_d, order, tiles, p->k, starts, place, sms, claims);
+    }
+
+    ~State() {
+        release_array(order);
+        release_array(starts);
+        release_array(place);
+        release_array(claims);
+    }
 };
-
-// Makes the order of tiles for where this GPU's SMs are.
-static int make_order(State *made, int tiles_m, int tiles_n) {
-    std::vector<tile_coordinate> order(made->tiles);
-    std::vector<int> place;
-    if (place_sms(&place))
-        return 1;
-    made->sms = int(place.size());
-    strip_order(order.data(), tiles_m, tiles_n, made->ctas);
-    const std::vector<unsigned long long> claims(1 + made->ctas);
-    const uint64_t never = 0;
-    made->order = upload_array(order.data(), order.size());
-    made->place = upload_array(place.data(), place.size());
-    made->claims = upload_array(claims.data(), claims.size());
-    made->starts = upload_array(&never, 1);
-    return !made->order || !made->place || !made->claims || !made->starts;
-}
-
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    const int tiles_m = ceil_div(p->m, BM), tiles_n = ceil_div(p->n, BN);
-    made->tiles = tiles_m * tiles_n;
-    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-           make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, MMA_M, BN, UNSWIZZLED) ||
-           allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-           balanced_ctas(&made->ctas, made->tiles) || make_order(made, tiles_m, tiles_n);
-}
-
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
-                  made->map_a, made->map_b, made->map_d, made->order, made->tiles, p->k,
-                  made->starts, made->place, made->sms, made->claims);
-}
-
-static void release(void *state) {
-    State *made = static_cast<State *>(state);
-    release_array(made->order);
-    release_array(made->starts);
-    release_array(made->place);
-    release_array(made->claims);
-    delete made;
-}
 
 static const step v19 = {
     .name = "v19",
     .idea = "each SM computes the tiles of its place on the chip",
     .below = "v18",
     .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 8,
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 8},
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES},
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v19, argc, argv); }
+int main(int argc, char **argv) { return run_step<State>(v19, argc, argv); }

@@ -15,7 +15,7 @@ from planted.plant import source_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 RUNGS = list(rungs.find())
-CLIPS = ".multiple_m = 1,"  # rows that no tile divides
+CLIPS = ".multiple = {.m = 1,"  # rows that no tile divides
 ANY_ROW = ".any_row = true,"  # rows that are not whole 16 bytes
 
 # Rungs, what their sources have, and shapes: m n k or m n, and further options.

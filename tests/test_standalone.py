@@ -76,5 +76,5 @@ def test_main(rung, before, after, size, said):
 def test_rung_translated(rung):
     """Past the edges of its tiles, if it takes such shapes; else some whole tiles."""
     text = text_of(rung)
-    size = "296 584 448" if re.search(r"\.multiple_n = \d,", text) else "512 512 384"
-    expect_run(rung, text, size if ".multiple_k = " in text else size[:7], 0, "^lazy: ok")
+    size = "296 584 448" if re.search(r"\.n = \d", text) else "512 512 384"
+    expect_run(rung, text, size if ".k = " in text else size[:7], 0, "^lazy: ok")

@@ -249,13 +249,6 @@ const Part PARTS[] = {
      part_kernel<FEW_APART, NO_WGMMAS>, PACED},
 };
 
-struct PartState {
-    const Part *part;
-    State *rung; // v16's
-    bf16 *zeros; // instead of A and B
-    Work work;
-};
-
 // A tab between a part's number, its name, and what it is.
 int list_parts(const problem *) {
     for (const Part &part : PARTS)
@@ -263,63 +256,57 @@ int list_parts(const problem *) {
     return 0;
 }
 
-// v16's state, on the operands of the part and with its number of CTAs.
-int prepare_rung(problem p, PartState *made) {
-    void *rung = nullptr;
-    if (made->part->flags & ZEROS) {
-        const size_t count = size_t(std::max(p.m, p.n)) * p.k;
-        if (allocate_array(&made->zeros, count) ||
-            launch_check(cudaMemsetAsync(made->zeros, 0, count * sizeof(bf16), p.stream),
-                         "zeroing device memory"))
+struct PartState {
+    const Part *part;
+    State rung;  // v16's, with the number of CTAs of the part
+    bf16 *zeros; // instead of A and B
+    Work work;
+
+    int prepare(const problem *p) {
+        const char *said = getenv("ENERGY_PACE_SECONDS");
+        const double pace = said != nullptr ? atof(said) : 0;
+        if (p->kernel == 0 || (PARTS[p->kernel - 1].flags & PACED && pace <= 0)) {
+            fputs("say which part with --kernel (--explain lists them), and in the environment's "
+                  "ENERGY_PACE_SECONDS how long a launch of a paced one takes\n",
+                  stderr);
             return 1;
-        p.a = p.b = made->zeros;
+        }
+        part = &PARTS[p->kernel - 1];
+        if (prepare_rung(*p))
+            return 1;
+        const int k_tiles = ceil_div(p->k, BK), waves = ceil_div(rung.order.tiles, rung.ctas);
+        const double of_k_tile = pace / waves / k_tiles;
+        work = {rung.order, k_tiles, uint64_t(of_k_tile * 1e12), nullptr};
+        return part->kernel != nullptr && allow_dynamic_smem(part->kernel, sizeof(SharedStorage));
     }
-    const int failed = v16.prepare(&p, &rung);
-    made->rung = static_cast<State *>(rung);
-    if (failed || made->part->quarters == 4)
-        return failed;
-    made->rung->ctas = std::max(1, made->rung->ctas * made->part->quarters / 4);
-    return 0;
-}
 
-int prepare_part(const problem *p, void **state) {
-    const char *said = getenv("ENERGY_PACE_SECONDS");
-    const double pace = said != nullptr ? atof(said) : 0;
-    if (p->kernel == 0 || (PARTS[p->kernel - 1].flags & PACED && pace <= 0)) {
-        fputs("say which part with --kernel (--explain lists them), and in the environment's "
-              "ENERGY_PACE_SECONDS how long a launch of a paced one takes\n",
-              stderr);
-        return 1;
+    int prepare_rung(problem p) {
+        if (part->flags & ZEROS) {
+            const size_t count = size_t(std::max(p.m, p.n)) * p.k;
+            if (allocate_array(&zeros, count) ||
+                launch_check(cudaMemsetAsync(zeros, 0, count * sizeof(bf16), p.stream),
+                             "zeroing device memory"))
+                return 1;
+            p.a = p.b = zeros;
+        }
+        if (rung.prepare(&p))
+            return 1;
+        if (part->quarters != 4)
+            rung.ctas = std::max(1, rung.ctas * part->quarters / 4);
+        return 0;
     }
-    PartState *made = new PartState{&PARTS[p->kernel - 1], nullptr, nullptr, {}};
-    *state = made;
-    if (prepare_rung(*p, made))
-        return 1;
-    const State &rung = *made->rung;
-    const int k_tiles = ceil_div(p->k, BK), waves = ceil_div(rung.order.tiles, rung.ctas);
-    const double of_k_tile = pace / waves / k_tiles;
-    made->work = {rung.order, k_tiles, uint64_t(of_k_tile * 1e12), nullptr};
-    return made->part->kernel != nullptr &&
-           allow_dynamic_smem(made->part->kernel, sizeof(SharedStorage));
-}
 
-int launch_part(const problem *p, void *state) {
-    const auto &[part, rung, zeros, work] = *static_cast<const PartState *>(state);
-    if (part->flags & IDLE)
-        return sleep_on_host(p->stream);
-    if (part->kernel == nullptr)
-        return v16.launch(p, rung);
-    return launch(part->kernel, dim3(rung->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage),
-                  p->stream, rung->map_a, rung->map_b, work);
-}
+    int start(const problem *p) const {
+        if (part->flags & IDLE)
+            return sleep_on_host(p->stream);
+        if (part->kernel == nullptr)
+            return rung.start(p);
+        return launch(part->kernel, dim3(rung.ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage),
+                      p->stream, rung.map_a, rung.map_b, work);
+    }
 
-void release_part(void *state) {
-    const auto [part, rung, zeros, work] = *static_cast<const PartState *>(state);
-    if (rung != nullptr)
-        v16.release(rung);
-    release_array(zeros);
-    delete static_cast<PartState *>(state);
-}
+    ~PartState() { release_array(zeros); }
+};
 
 } // namespace
 
@@ -329,18 +316,12 @@ static const step parts = {
     .below = "v16",
     .computes = GEMM_BF16,
     .computes_nothing = true,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 1,
-    .multiple_n = 8,
-    .multiple_k = 256, // one tile fills the ring
+    .compute_capability = 90,
+    .multiple = {.m = 1, .n = 8, .k = 256}, // one tile fills the ring
     .tile = {.m = BM, .n = BN, .k = BK, .stages = STAGES, .group = GROUP},
     .kernels = int(std::size(PARTS)),
     .kernel_of = [](const problem *) { return -1; }, // --kernel has to say
     .explain = list_parts,
-    .prepare = prepare_part,
-    .launch = launch_part,
-    .release = release_part,
 };
 
-int main(int argc, char **argv) { return step_main(&parts, argc, argv); }
+int main(int argc, char **argv) { return run_step<PartState>(parts, argc, argv); }

@@ -64,7 +64,7 @@ struct CutlassRival {
                check(gemm.initialize(made, workspace, p->stream), "preparing");
     }
 
-    int launch(const problem *p) { return check(gemm.run(p->stream), "launching"); }
+    int start(const problem *p) { return check(gemm.run(p->stream), "launching"); }
 
     ~CutlassRival() { release_array(workspace); }
 };

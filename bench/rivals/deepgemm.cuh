@@ -69,8 +69,8 @@ struct DeepGemm {
     }
 
     template <typename... Arguments>
-    int start(const problem *p, const Arguments &...arguments) {
-        return ::launch(instance->kernel, dim3(SMS), dim3(TMA_THREADS + instance->math_threads),
-                        dim3(instance->cluster), instance->smem, p->stream, arguments...);
+    int start_with(const problem *p, const Arguments &...arguments) {
+        return launch(instance->kernel, dim3(SMS), dim3(TMA_THREADS + instance->math_threads),
+                      dim3(instance->cluster), instance->smem, p->stream, arguments...);
     }
 };

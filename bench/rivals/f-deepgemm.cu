@@ -48,9 +48,9 @@ struct Rival : DeepGemm<e4m3, Kernel> {
                                          UNSWIZZLED, PROMOTED_256B);
     }
 
-    int launch(const problem *p) {
-        return start(p, operand<float>(p->scale_b), nullptr, p->m, p->n, p->k, map_a, map_b, map_d,
-                     map_scales);
+    int start(const problem *p) {
+        return start_with(p, operand<float>(p->scale_b), nullptr, p->m, p->n, p->k, map_a, map_b,
+                          map_d, map_scales);
     }
 };
 
@@ -60,5 +60,5 @@ int main(int argc, char **argv) {
     made.computes = GEMM_FP8;
     made.block_scales = true;
     made.promotion = SCALE_BLOCK;
-    return step_main(&made, argc, argv);
+    return run_step<Rival>(made, argc, argv);
 }

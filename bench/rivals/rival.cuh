@@ -3,9 +3,9 @@
 // may keep the tensor maps of the first call. `make rivals` says which clones it takes, and
 // PEER_COMMIT names the clone's commit.
 //
-// It is a struct Rival, all zeros at first, with prepare(problem), launch(problem) and, where the
-// kernel wants the operands otherwise, operands_made(problem), which return 0, or print one line
-// and return 1; its destructor frees what prepare made.
+// It is a struct Rival, all zeros at first, with what run_step() asks of a State and, where the
+// kernel wants the operands otherwise, operands_made(problem), which returns 0, or prints one line
+// and returns 1.
 #pragma once
 
 #include "step.h"
@@ -59,27 +59,20 @@ T *operand(const void *matrix) {
 // The step of a kernel for Hopper, whose m, n and k are multiples of these.
 template <typename Rival>
 step hopper_rival(const char *name, const char *idea, int m, int n, int k) {
-    step made = {.name = name, .idea = idea, .computes = GEMM_BF16};
-    made.min_compute_capability = made.max_compute_capability = 90;
-    made.multiple_m = m, made.multiple_n = n, made.multiple_k = k;
-    made.prepare = [](const problem *p, void **state) {
-        Rival *rival = new Rival{};
-        *state = rival;
-        return rival->prepare(p);
-    };
-    made.launch = [](const problem *p, void *state) {
-        return static_cast<Rival *>(state)->launch(p);
-    };
+    step made = {.name = name,
+                 .idea = idea,
+                 .computes = GEMM_BF16,
+                 .compute_capability = 90,
+                 .multiple = {m, n, k}};
     if constexpr (requires(Rival rival) { rival.operands_made(nullptr); })
         made.operands_made = [](const problem *p, void *state) {
             return static_cast<Rival *>(state)->operands_made(p);
         };
-    made.release = [](void *state) { delete static_cast<Rival *>(state); };
     return made;
 }
 
 #define HOPPER_RIVAL(NAME, IDEA, M, N, K)                                                          \
     int main(int argc, char **argv) {                                                              \
         const step made = hopper_rival<Rival>(NAME, IDEA ", commit " PEER_COMMIT, M, N, K);        \
-        return step_main(&made, argc, argv);                                                       \
+        return run_step<Rival>(made, argc, argv);                                                  \
     }

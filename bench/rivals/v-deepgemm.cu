@@ -37,8 +37,8 @@ static const Instance<Kernel> instances[] = {
 struct Rival : DeepGemm<bf16, Kernel> {
     int prepare(const problem *p) { return find(instances, p) || make_maps(p); }
 
-    int launch(const problem *p) {
-        return start(p, nullptr, p->m, p->n, p->k, map_a, map_b, map_d);
+    int start(const problem *p) {
+        return start_with(p, nullptr, p->m, p->n, p->k, map_a, map_b, map_d);
     }
 };
 

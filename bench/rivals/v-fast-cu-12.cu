@@ -54,9 +54,9 @@ struct Rival {
     }
 
     // The kernel itself says how large its clusters are.
-    int launch(const problem *p) {
-        return ::launch(kernel, dim3(CTAS), dim3(THREADS), dim3(1), SMEM, p->stream, p->n, p->m,
-                        p->k, map_d, map_a, map_b, schedule);
+    int start(const problem *p) {
+        return launch(kernel, dim3(CTAS), dim3(THREADS), dim3(1), SMEM, p->stream, p->n, p->m, p->k,
+                      map_d, map_a, map_b, schedule);
     }
 
     ~Rival() { release_array(schedule); }

@@ -4,6 +4,7 @@
 
 #include "device/base.cuh"
 #include "device/tile_schedule.h"
+#include "step.h"
 
 #include <stdio.h>
 
@@ -258,4 +259,20 @@ int allocate_array(T **array, size_t count) {
 // Frees what upload_array or allocate_array allocated; nullptr is nothing to free.
 inline void release_array(void *array) {
     launch_check(cudaFree(array), "freeing device memory at", (long long)(uintptr_t)array);
+}
+
+// Runs the program around a rung whose State, all zeros at first, has what a launch needs:
+// prepare(problem) makes it, start(problem) launches, and the destructor frees it. See step.h.
+template <typename State>
+int run_step(step rung, int argc, char **argv) {
+    rung.prepare = [](const problem *p, void **state) {
+        State *made = new State{};
+        *state = made;
+        return made->prepare(p);
+    };
+    rung.launch = [](const problem *p, void *state) {
+        return static_cast<State *>(state)->start(p);
+    };
+    rung.release = [](void *state) { delete static_cast<State *>(state); };
+    return step_main(&rung, argc, argv);
 }

@@ -97,7 +97,7 @@ inline tile_plan cheapest_plan(const Family &family, const problem *p,
     return best;
 }
 
-// A launch, and what it is made of: the state of these rungs.
+// A launch, and what it is made of: what these rungs' State begins with.
 struct TileLaunch {
     const Kernel *kernel;
     tile_plan plan;
@@ -114,16 +114,21 @@ struct TileLaunch {
     bf16 *padded;  // A and B if a rung copies them; it allocates and releases them
     TileMaps maps;
     Work work;
+
+    int start(const problem *p) const {
+        return launch_early(p->early && !late, kernel->run, dim3(ctas),
+                            dim3(tile_threads(&kernel->kind)), dim3(cluster), kernel->smem,
+                            p->stream, maps.a, maps.b, maps.d, work);
+    }
 };
 
-// The launch of a plan, still to be made, in *state; nullptr after printing a line.
-inline TileLaunch *plan_launch(void **state, const Family &family, const tile_plan &plan,
-                               const problem *p) {
+// Begins the launch of a plan, which make_launch() completes. Returns 0, or 1 after printing a
+// line.
+inline int plan_launch(TileLaunch *made, const Family &family, const tile_plan &plan,
+                       const problem *p) {
     int l2 = 0, sms = 0;
     if (plan.kernel < 0 || l2_size(&l2) || multiprocessor_count(&sms))
-        return nullptr;
-    TileLaunch *made = new TileLaunch{};
-    *state = made;
+        return 1;
     made->kernel = &family.kernels[plan.kernel / family.forms];
     const tile_kind *kind = &made->kernel->kind;
     made->plan = plan;
@@ -136,7 +141,7 @@ inline TileLaunch *plan_launch(void **state, const Family &family, const tile_pl
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Where the L2
     // doesn't hold A and B, that made products slower in trials.
     made->promotes = made->fits_l2;
-    return allow_dynamic_smem(made->kernel->run, made->kernel->smem) ? nullptr : made;
+    return allow_dynamic_smem(made->kernel->run, made->kernel->smem);
 }
 
 // Makes the launch, for a product whose rows TMA takes, and a bias or nullptr. Returns 0, or 1
@@ -156,15 +161,3 @@ inline Pitches dense_rows(const problem *p) { return {size_t(p->k), size_t(p->k)
 inline int make_launch(TileLaunch *made, const problem *p) {
     return make_launch(made, p, dense_rows(p), nullptr);
 }
-
-// A rung's `launch`.
-inline int start_launch(const problem *p, void *state) {
-    const TileLaunch *made = static_cast<const TileLaunch *>(state);
-    const Kernel &kernel = *made->kernel;
-    return launch_early(p->early && !made->late, kernel.run, dim3(made->ctas),
-                        dim3(tile_threads(&kernel.kind)), dim3(made->cluster), kernel.smem,
-                        p->stream, made->maps.a, made->maps.b, made->maps.d, made->work);
-}
-
-// A rung's `release`.
-inline void release_launch(void *state) { delete static_cast<TileLaunch *>(state); }

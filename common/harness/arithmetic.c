@@ -82,9 +82,9 @@ static multiples required_multiples(const step *step) {
     const arithmetic is = arithmetic_of(step);
     const size_t bytes = number_bytes(is.output);
     return (multiples){
-        {whole_rows(step, step->multiple_m, is.transposes ? bytes : 0),
-         whole_rows(step, step->multiple_n, bytes),
-         is.moves ? 0 : whole_rows(step, step->multiple_k, number_bytes(is.operands))}};
+        {whole_rows(step, step->multiple.m, is.transposes ? bytes : 0),
+         whole_rows(step, step->multiple.n, bytes),
+         is.moves ? 0 : whole_rows(step, step->multiple.k, number_bytes(is.operands))}};
 }
 
 void shape_rule(const step *step, char *text, size_t size) {

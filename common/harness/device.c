@@ -6,15 +6,8 @@
 #include "harness/message.h"
 
 void device_cannot_run(const step *step, const char *why) {
-    const int low = step->min_compute_capability;
-    const int high = step->max_compute_capability;
-    char upper[32] = "";
+    const int capability = step->compute_capability;
     char memory[64] = "";
-    if (high >= EVERY_LATER_CAPABILITY) {
-        snprintf(upper, sizeof upper, " or later");
-    } else if (high > low) {
-        snprintf(upper, sizeof upper, " to %d.%d", high / 10, high % 10);
-    }
     if (step->min_shared_memory > 0) {
         snprintf(memory, sizeof memory, ", with %d KB of shared memory for a CTA,",
                  (step->min_shared_memory + 1023) / 1024);
@@ -23,15 +16,16 @@ void device_cannot_run(const step *step, const char *why) {
              "cannot run here: it needs an NVIDIA GPU of compute capability %d.%d%s%s and its "
              "driver, but %s; run it on a machine that has one, or on the CPU with `make step N=%s "
              "EMULATE=1`",
-             low / 10, low % 10, upper, memory, why, step->name);
+             capability / 10, capability % 10, step->and_later ? " or later" : "", memory, why,
+             step->name);
 }
 
 void step_cannot_run(const char *why) { end_with(STATUS_CANNOT_RUN, "cannot run here: %s", why); }
 
 void device_check(const step *step, const device_info *info) {
     char why[384];
-    if (info->compute_capability < step->min_compute_capability ||
-        info->compute_capability > step->max_compute_capability) {
+    const int above = info->compute_capability - step->compute_capability;
+    if (step->and_later ? above < 0 : above != 0) {
         snprintf(why, sizeof why, "this is a %s of compute capability %d.%d", info->name,
                  info->compute_capability / 10, info->compute_capability % 10);
         device_cannot_run(step, why);

@@ -6,9 +6,6 @@
 
 #include "step.h"
 
-/* What a step gives as its max_compute_capability if it has none. */
-enum { EVERY_LATER_CAPABILITY = 999 };
-
 enum { MOST_OTHERS = 8 };
 
 /* What is unknown is 0, NAN or empty: on the emulator most of it. */

@@ -93,7 +93,7 @@ static void joules_are_watts(void) {
 }
 
 int main(void) {
-    static const step any = {.name = "timing", .max_compute_capability = EVERY_LATER_CAPABILITY};
+    static const step any = {.name = "timing", .and_later = true};
     device_open(&any, 0, &gpu);
     message_prefix("timing");
     from = device_memory(LONG_COPY, "a copy");

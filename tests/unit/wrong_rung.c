@@ -103,18 +103,17 @@ static int explain(const problem *problem) {
 }
 
 #define FAKE(what, computation)                                                                    \
-    .name = "v98", .idea = what, .computes = computation, .min_compute_capability = 90,            \
-    .max_compute_capability = 999, .prepare = prepare, .launch = launch, .release = release
+    .name = "v98", .idea = what, .computes = computation, .compute_capability = 90,                \
+    .and_later = true, .prepare = prepare, .launch = launch, .release = release
 
 static const step STEPS[] = {
     {FAKE("bf16", GEMM_BF16)},
-    {FAKE("bf16 in tiles", GEMM_BF16), .multiple_m = 64, .multiple_n = 64, .multiple_k = 64,
-     .largest_k = 4096},
+    {FAKE("bf16 in tiles", GEMM_BF16), .multiple = {64, 64, 64}, .largest_k = 4096},
     {FAKE("bf16, any row", GEMM_BF16), .any_row = true},
     {FAKE("bf16, 3 kernels", GEMM_BF16), .kernels = 3, .kernel_of = kernel_of,
      .kernels_of = kernels_of, .explain = explain},
     {FAKE("bf16, unranked", GEMM_BF16), .kernels = 3, .kernel_of = kernel_of},
-    {FAKE("bf16 in twelves", GEMM_BF16), .multiple_n = 12},
+    {FAKE("bf16 in twelves", GEMM_BF16), .multiple = {.n = 12}},
     {FAKE("nothing", GEMM_BF16), .computes_nothing = true},
     {FAKE("shared memory", GEMM_BF16), .min_shared_memory = 1 << 30},
     {FAKE("fp16 sums", GEMM_FP16), .fp16_sums = true},

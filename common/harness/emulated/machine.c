@@ -101,9 +101,7 @@ void emulator_on_unordered(uint64_t report) {
 void device_open(const step *step, int index, device *device) {
     device_info *info = &device->info;
     *device = (struct device){.info = {.emulated = true, .name = "CPU emulator"}};
-    info->compute_capability = step->max_compute_capability >= EVERY_LATER_CAPABILITY
-                                   ? step->min_compute_capability
-                                   : step->max_compute_capability;
+    info->compute_capability = step->compute_capability;
     the_step = step;
     emulator_report_prefix(step->name);
     cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),

@@ -62,7 +62,7 @@ static void add_products(list *list, const step_tile *tile) {
     const int rows = tile->m * above, columns = tile->n * beside;
     const int workers = list->sms / (above * beside);
     const int k = tile->k, stages = at_least_one(tile->stages);
-    const bool clips = step->multiple_m < tile->m;
+    const bool clips = step->multiple.m < tile->m;
     const bool goes_twice = tile->ping_pong || tile->wide_n > 0;
     const int several = (goes_twice ? 2 : 1) * workers + 1;
     add(list, 3, 1, 1, "a corner of a tile");
