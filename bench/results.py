@@ -142,11 +142,6 @@ class Spread(NamedTuple):
         tails = quantiles(several, n=10, method="inclusive")
         return cls(median(samples), tails[0], tails[-1])
 
-    def plus_minus(self, digits):
-        """'1.062 ±.002': the median, and half of the distance from low to high, rounded up."""
-        half = max(1, math.ceil((self.high - self.low) / 2 * 10**digits - 1e-9))
-        return f"{self.mid:.{digits}f} ±{half / 10**digits:.{digits}f}".replace("±0.", "±.")
-
     def to(self, digits):
         """'801.2 (796.0 to 804.9)'"""
         middle, low, high = (f"{value:.{digits}f}" for value in self)

@@ -190,7 +190,7 @@ NO_FIGURES = (
     *("v07 tflops @sustained @burst", "v07 tflops as GHz", "v07 tflops as gain"),
 )
 NO_BLOCKS = (
-    *("rung ", "rung v99", "rung v07 @1234567", "rung v07 4096", "shapes ", "shapes ../v07"),
+    *("rung ", "rung v99", "rung v07 @1234567", "rung v07 4096"),
     *("hazard v07 no-such-bug", "hazard ../v07 x", "sources of this"),
     *("figures v07 : tflops", "figures : v99 : tflops", "figures : v07 : speed"),
     *("figures : v06/v07/v08 : tflops", "figures @1234567 : v07 : tflops"),

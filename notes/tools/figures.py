@@ -202,8 +202,8 @@ def written(values, kind, words=()):
     as these words say, or as it suits the largest. A text stays as it is."""
     numbers = [middle(value) for value in values if not (value is None or isinstance(value, str))]
     units = {unit.word: unit for unit in UNITS if unit.kind == kind}
-    if wrong := [word for word in words if not (word in units or re.fullmatch(r"\.[0-9]|±", word))]:
-        raise ValueError(f"'{wrong[0]}' is no format of a {kind} ({', '.join(units)}, .2, ±)")
+    if wrong := [word for word in words if not (word in units or re.fullmatch(r"\.[0-9]", word))]:
+        raise ValueError(f"'{wrong[0]}' is no format of a {kind} ({', '.join(units)}, .2)")
     largest = max(map(abs, numbers), default=0)
     usual = next(one for one in units.values() if largest >= one.least)
     unit = next((units[word] for word in words if word in units), usual)
@@ -213,8 +213,6 @@ def written(values, kind, words=()):
     def text(value):
         if value is None or isinstance(value, str):
             return value or DASH
-        if "±" in words and isinstance(value, Spread):
-            return Spread(*(unit.scale * one for one in value)).plus_minus(decimals)
         number = (middle(value) - gain) * unit.scale
         style = f"{'+' * gain}{',' * (abs(number) >= SEPARATED_FROM)}.{decimals}f"
         return f"{number:{style}}".replace("-", "−")
@@ -228,9 +226,9 @@ def texts(values, kind, *words):
 
 
 def write_as(value, kind, *words):
-    """The text of a value with its unit; with ± it has none."""
+    """The text of a value with its unit."""
     unit, (text,) = written([value], kind, words)
-    return text if text == DASH or "±" in words else f"{text} {unit}".strip()
+    return text if text == DASH else f"{text} {unit}".strip()
 
 
 # --- which run ------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Tables of recorded runs in Markdown, and what was measured on what, when.
 
-A table is columns of texts, each with its head first; a cell is a figure of a program in a run. The
-runs of a table are {(shape, GPU): run}, at each shape the home GPU first.
+A table is columns of texts, each with its head first.
 """
 
 from __future__ import annotations
@@ -15,24 +14,19 @@ from textwrap import dedent
 from bench import resources, results, rungs, shapes
 from bench.energy import budget
 from bench.record import RUNS, SEED
-from bench.results import CONTENDERS, HOME, NAME, short_name, slug
+from bench.results import CONTENDERS, HOME, short_name, slug
 from bench.sweep import FIRST, REGRET, TIMED, TUNED_REGRET, compared
 from notes.tools.figures import (
     DASH,
     called,
-    figure_of,
+    column_of,
     markdown,
-    write_as,
     written,
 )
 from planted import plant
 
 ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it
 CUBE = (results.SIZE,) * 3
-SHAPES = {
-    results.PRODUCTS: ((4096,) * 3, CUBE, (81920, 256, 256)),
-    results.MOVES: ((32768, 32768), (4096, 16384)),
-}
 NOTHING = "No run is recorded yet."
 
 # --- which runs -----------------------------------------------------------------------------
@@ -75,21 +69,9 @@ class Library:
         self.used |= {id(run): run} if run else {}
         return run
 
-    def find(self, names, at, track="v", **how):
-        """{(shape, GPU): a run of all of `names`} at these shapes: at each the one that answers, and
-        those of other GPUs that are of its commit. ValueError if there are none."""
-        found = {}
-        for shape, gpu in product(at, self.gpus):
-            run = self.choose(names, shape, track=track, gpu=gpu, **how)
-            if run and run.commit == found.get((shape, HOME), run).commit:
-                found[shape, gpu] = run
-        return found or nothing(*names)
-
     def headline(self):
-        """The runs of the v track at 8192 cubed: of each GPU its own, of the home GPU's rungs."""
-        home = self.choose([results.TOP]) or nothing(results.TOP)
-        runs = {(CUBE, gpu): self.choose(home.names, gpu=gpu) for gpu in self.gpus}
-        return {place: run for place, run in runs.items() if run}
+        """The run of the v track at 8192 cubed on the home GPU."""
+        return self.choose([results.TOP]) or nothing(results.TOP)
 
 
 def nothing(*names):
@@ -97,15 +79,9 @@ def nothing(*names):
     raise ValueError(f"nothing recorded has all of {', '.join(names)} there")
 
 
-def gpus_of(runs):
-    """{GPU: short name} of all in such runs, the home GPU first."""
-    return {gpu: short_name(run.gpu) for (_, gpu), run in runs.items()}
-
-
 # --- what was measured, on what, when -------------------------------------------------------
 
 MANY = 4  # shapes that were measured at one time are not listed
-SPREAD = "± is half of the distance from the 10th to the 90th percentile."
 REPORTED = {"": "nothing", "wrong": "a wrong result", "lifetime": "a lifetime error"}  # by kind
 # What means something to HTML or Markdown; a | does in a table alone, whose row takes care of it.
 LIVE = re.compile(r"[&<>`\[\]\\]")
@@ -146,10 +122,10 @@ def made(run):
     return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
 
 
-def origins(runs, title=title):
+def origins(runs):
     """On what and when it was measured: each machine once, the shapes where they differ."""
-    paths = ((on(run), made(run), shape) for (shape, _), run in runs.items())
-    machines, shapes = [], {shape for shape, _ in runs}
+    paths = ((on(run), made(run), run.shape) for run in runs)
+    machines, shapes = [], {run.shape for run in runs}
     for what, times in nested(paths).items():
         most = max(times, key=lambda text: len(times[text]))
         listed = [
@@ -201,51 +177,24 @@ def sources(library):
 # --- programs in rows -----------------------------------------------------------------------
 
 
-def cell(run, name, figure, *form):
-    """A figure of a program in that form, a dash if there is none; 1 of a contender to itself."""
-    kind, _, read, _ = figure_of(figure)
-    value = run and read(run, name)
-    return write_as("1" if value == 1 and name in CONTENDERS else value, kind, *form)
-
-
-def label(runs, name):
+def label(run, name):
     """(name, idea) of a program, or why it failed; of a contender what it is."""
-    if name in CONTENDERS:
-        run = next(run for run in runs.values() if name in run.contenders)
-        return CONTENDERS[name].name, plain(run.words_of(name))
-    run = next(run for run in runs.values() if name in run.names)
     why = run.failed.get(name)
-    return name, plain(f"failed: {why}" if why else run.words_of(name))
-
-
-def programs(heads, runs, names, columns):
-    """Columns with a row for each program, and for each of whom they are compared with. Asked for
-    are (head, a run of each GPU, figure, its form); all GPUs are in one cell."""
-    measure = next(iter(runs.values())).measure
-    there = set().union(*(run.contenders for run in runs.values()))
-    names = [*names, *(who for who in (measure.other, *measure.besides) if who in there)]
-    made = [heads, *(label(runs, name) for name in names)]
-    columns = [
-        [head, *(" / ".join(cell(run, name, *how) for run in gpus) for name in names)]
-        for head, gpus, *how in columns
-    ]
-    return [*map(list, zip(*made)), *columns]
+    words = plain(f"failed: {why}" if why else run.words_of(name))
+    return CONTENDERS[name].name if name in CONTENDERS else name, words
 
 
 def results_table(library):
     """The v track at 8192 cubed on the home GPU: rates and ratios."""
-    runs = {at: run for at, run in library.headline().items() if at == (CUBE, HOME)}
-    (run,) = runs.values()
-    figures = (
-        *(("TFLOPS", "tflops", ".0"), ("of cuBLAS", "ratio", ".3")),
-        ("of cuBLASLt's best", "ratio_to_cublaslt", ".3"),
-    )
-    columns = [(head, [run], *figure) for head, *figure in figures]
-    columns = programs(["step", "idea"], runs, run.names, columns)
-    columns[2] = [text.removesuffix(" TFLOPS") for text in columns[2]]
+    run = library.headline()
+    compared_with = (run.measure.other, *run.measure.besides)
+    who = [*run.names, *(name for name in compared_with if name in run.contenders)]
+    words = [["step", "idea"], *(label(run, name) for name in who)]
+    figures = "tflops", "ratio", "ratio_to_cublaslt=.3"
+    columns = [*map(list, zip(*words)), *(column_of(library, [[]], who, one) for one in figures)]
     mark_path(columns, run.names, rungs.find())
     words = f"Bursts at {title(CUBE)}, medians. Bold: the learner's path."
-    return [*markdown(columns), "", f"{words} {origins(runs)}"]
+    return [*markdown(columns), "", f"{words} {origins([run])}"]
 
 
 def mark_path(columns, names, known):
@@ -277,7 +226,7 @@ def lists(_library):
 
 def picture(library):
     """The picture of the v track, with its rates in words."""
-    run = library.headline()[CUBE, HOME]
+    run = library.headline()
     shown = [*run.measured, "cublas", "cublaslt"]
     said = (f"{called(name)} {run.rate(name).mid:.0f}" for name in shown)
     words = f"TFLOPS at {title(CUBE)}, {plain(run.gpu['name'])}: {', '.join(said)}"
@@ -289,7 +238,7 @@ PEAK, BAR = 989, 40  # TFLOPS of the datasheet; characters
 
 def here(library, rung):
     """Where a rung is on the climb: its rate, of cuBLAS and of the datasheet's peak, as a bar."""
-    run = library.headline()[CUBE, HOME]
+    run = library.headline()
     if rung not in run.measured:
         raise ValueError("write here v07")
     rate, ratio = run.rate(rung).mid, run.ratio(rung).mid
@@ -298,24 +247,6 @@ def here(library, rung):
         f"> {bar}  ",
         f"> **You are here:** {rung}, {rate:.0f} TFLOPS, {ratio:.2f} of cuBLAS, {100 * rate / PEAK:.0f} % of the peak",
     ]
-
-
-def at_shapes(library, *names):
-    """Some programs of a track at several shapes."""
-    if not names or not all(map(NAME.fullmatch, names)):
-        raise ValueError("write shapes t04 t04-four-per-thread")
-    measure = shapes.measure_of_track(names[0][0])
-    runs = library.find(names, SHAPES.get(measure, ()), track=names[0][0])
-    gpus, columns = gpus_of(runs), []
-    where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
-    for shape in dict.fromkeys(shape for shape, _ in runs):
-        each = [runs.get((shape, gpu)) for gpu in gpus]
-        columns.append((title(shape), each[:1], measure.rate, ".1", "±"))
-        columns.append((f"of {measure.other_name}{where}", each, "ratio", "±"))
-    unit = measure.unit + " read and written" * (measure is results.MOVES)
-    said = f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
-    columns = programs(["program", "idea"], runs, names, columns)
-    return [*markdown(columns), "", said]
 
 
 def registers(library, *names):
@@ -361,13 +292,13 @@ def families(seed=SEED):
 
 def sweep_words(found):
     """What the ratios of the short table are."""
-    runs = {(run.shape, gpu): run for (_, gpu), of in found.items() for run in of}
+    runs = [run for of in found.values() for run in of]
     drawn = few_to_many([len(of) for (place, _), of in found.items() if place in FAMILIES] or [0])
     return (
         "Untimed: the kernel that the model takes, over cuBLASLt's first heuristic. Timed: what a quick "
         "tuner picks, over the fastest of cuBLASLt's heuristics. Regret: how much longer either "
         "choice takes than the fastest of all our kernels. Geometric means over "
-        f"{drawn} random shapes a row, bursts. {origins(runs, str)}"
+        f"{drawn} random shapes a row, bursts. {origins(runs)}"
     )
 
 
@@ -413,5 +344,5 @@ def hazard(_library, rung, name):
 
 
 # By the first word of their markers; fill.py has `rung` and `figures`.
-BLOCKS = {"results": results_table, "lists": lists, "shapes": at_shapes}
+BLOCKS = {"results": results_table, "lists": lists}
 BLOCKS |= {one.__name__: one for one in (picture, here, registers, sweep, hazard, sources)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from bench import results
-from notes.tools.tables import SHAPES, title
+from notes.tools.tables import title
 from plots.draw import style
 from plots.draw.records import Missing
 
@@ -24,6 +24,7 @@ LINES = {  # of each track what the rungs are compared with, and what has no bar
         "lines: cudaMemcpyAsync and cublasSgeam; t01 has no bar: it transposes nothing",
     ),
 }
+OF_A, OF_T = ((4096,) * 3, (8192,) * 3, (81920, 256, 256)), ((32768, 32768), (4096, 16384))
 MODELS = ((4096, 7168, 16384), (4096, 4096, 7168), (4096, 24576, 1536))  # shapes of FP8 GEMMs
 UNSCALED = ("f01", "f02", "f08")
 
@@ -83,13 +84,12 @@ def ladder(records):
 
 
 def shapes(track, records):
-    """A track's rungs in a panel for each shape of the README's table, beside what they are compared
-    with."""
+    """A panel for each shape: a track's rungs beside what they are compared with."""
     shown, (looks, more) = {}, LINES[track]
     for run in records.ladders(track):
         if not {*results.APART}.intersection(run.names):
             shown.setdefault(run.shape, run)
-    wanted = SHAPES[results.MOVES if track == results.MOVING else results.PRODUCTS]
+    wanted = OF_T if track == results.MOVING else OF_A
     runs = [shown[shape] for shape in wanted if shape in shown] or [*shown.values()]
     if not runs:
         raise Missing(f'no burst run of {track}02 and the rungs above it (--track "{track}")')
