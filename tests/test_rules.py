@@ -58,11 +58,11 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 54143,
+    ".": 54119,
     "emulator": 13958,
     "emulator/tests": 3116,
-    "common/harness common/step.h": 5860,
-    "bench notes/tools": 5164,
+    "common/harness common/step.h": 5838,
+    "bench notes/tools": 5162,
     "Makefile make": 648,
     "plots": 1900,
     "book": 1537,

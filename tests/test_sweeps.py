@@ -105,7 +105,7 @@ def test_lean():
     """A record of a sweep has the samples of those that were timed in turn, and nothing of its search."""
     sample = {"seconds": [1, 2], "ghz": 1.5}
     timed = {"step": sample, "tuned": {**sample, "kernel": 3}, "kernel-3": {"seconds": [1]}}
-    row = {"step": "s09", "kernel": 5, "digest": "0x0", "gated": True, "timed": timed}
+    row = {"step": "s09", "kernel": 5, "digest": "0x0", "timed": timed}
     kept = {"step": {"seconds": [1, 2]}, "tuned": {"seconds": [1, 2], "kernel": 3}}
     assert results.lean(row) == {"step": "s09", "kernel": 5, "timed": kept}
     assert results.lean({"failed": "so"}) == {"failed": "so"}

@@ -273,23 +273,6 @@ static void write_context(json *json, const report *report) {
     json_close(json, '}');
 }
 
-static void write_errors(json *json, const workload *workload) {
-    json_open(json, "errors", '{');
-    for (int who = 0; who < workload->contenders; ++who) {
-        const contender *contender = &workload->contender[who];
-        const verdict *verdict = &contender->verdicts[PHASE_TIMED];
-        if (verdict->kind == CHECK_BOUNDED && verdict->checked > 0 &&
-            (who == 0 || !is_step(contender->role))) {
-            json_open(json, contender->key, '{');
-            json_number(json, "bound", verdict->max_error_over_bound, DIGITS);
-            json_number(json, "relative",
-                        workload->arithmetic.scaled ? verdict->relative_error : NAN, DIGITS);
-            json_close(json, '}');
-        }
-    }
-    json_close(json, '}');
-}
-
 static void write_contender(json *json, const report *report, const contender *contender) {
     const timing_summary times = times_of(report, contender);
     const bool calls = report->workload->options->protocol == PROTOCOL_CALL;
@@ -351,9 +334,6 @@ static void write_timing(json *json, const report *report) {
     const workload *workload = report->workload;
     const timing *timing = report->timing;
     const contender *other = workload_find(workload, CONTENDER_OTHER);
-    json_count(json, "launches", timing->launches);
-    json_count(json, "idle_ms", timing->launches > 0 ? IDLE_MS : 0);
-    json_bool(json, "gated", timing->gated);
     json_bool(json, "interrupted", timing->interrupted);
     json_open(json, "timed", '{');
     for (int who = 0; who < workload->contenders; ++who) {
@@ -398,9 +378,7 @@ static void write_run(json *json, const report *report) {
     json_count(json, "kernel", (size_t)(chooses ? step_kernel(step, &shape) + 1 : o->kernel));
     json_bool(json, "fp16_sums", workload->arithmetic.fp16_sums);
     json_bool(json, "computes_nothing", step->computes_nothing);
-    json_integer(json, "copies", workload->copies);
     json_text(json, "digest", digest);
-    write_errors(json, workload);
 }
 
 void report_write(const report *report, const char *path) {
