@@ -1,12 +1,11 @@
 """bench/compare.py over made-up ladders and over recorded ones."""
 
 from tools import made_runs
-from tools.fake_rungs import CACHED, bench, holds
+from tools.fake_rungs import bench, holds
 
 from bench import results
 from bench.compare import compare_main
 
-pytestmark = CACHED
 CUBE = (256,) * 3
 
 

@@ -6,13 +6,12 @@ import json
 import pytest
 
 from tools import BUILD, call
-from tools.fake_rungs import CACHED, House, fake, holds
+from tools.fake_rungs import House, fake, holds
 from tools.made_runs import AWAKE, IDLE, PACED, SECONDS, SLOPE, WHOLE, part, parts, run_of_parts
 
 from bench.energy import budget
 from bench.energy.measure import energy_main
 
-pytestmark = CACHED
 NAMES = parts()
 
 

@@ -69,7 +69,6 @@ def kind_of(said: str) -> str:
 
 @named(*UNSOLVED)
 @needs
-@pytest.mark.cached
 def test_unsolved_fails(program, name):
     each = UNSOLVED[name]
     if each.kind == "predict":
@@ -89,7 +88,6 @@ def check_secret(rung: str, answer: str) -> None:
     "rung", [one.rung for one in ALL.values() if one.kind == "predict" and not one.edits]
 )
 @pytest.mark.needs("emulated/{rung}")
-@pytest.mark.cached
 def test_prediction_is_no_secret(rung):
     for each in EXERCISES[rung]:
         if each.kind == "predict" and not each.edits:
@@ -98,7 +96,6 @@ def test_prediction_is_no_secret(rung):
 
 @named(*SOLVED)
 @needs
-@pytest.mark.cached
 def test_rung_solves_it(program, name):
     said = exercise.verdict(eagerly(SOLVED[name]), COPIES[name][1], command(program, name))
     assert said == ""
@@ -106,7 +103,6 @@ def test_rung_solves_it(program, name):
 
 @named(*MISSES)
 @needs
-@pytest.mark.cached
 def test_misses_the_point(program, name):
     """It is found out by what it lacks; a race with asynchronous copies is a hazard."""
     one, text = MISSES[name]
@@ -116,7 +112,6 @@ def test_misses_the_point(program, name):
 
 @named("v30")
 @needs
-@pytest.mark.cached
 def test_new_rung(program, name):
     said = exercise.run(command(program, name))
     assert said.returncode == 0 and said.stdout.startswith("v30 ")

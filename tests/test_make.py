@@ -13,9 +13,6 @@ from tools import ROOT, call
 
 pytestmark = pytest.mark.check
 RUNGS = "|".join(sorted(path.name.partition("_")[0] for path in ROOT.glob("steps/*.cu")))
-# What a command depends on that runs nothing, or is rejected before; and what those that say more read.
-DRY = "Makefile */rules.mk */requirements.txt make/* standalone/* bench/**/*.py bench/variants/*"
-READS = f"{DRY} steps/*.cu common/**/* book/**/*.py notes/tools/*.py"
 # plan: a dry run with a GPU and an nvcc that is none; bare: a machine with neither.
 COMMANDS = """
 plan() { make -n NVCC=/bin/false GPU_DEVICES=/dev/null BUILD=$tmp "$@"; }
@@ -107,9 +104,7 @@ def rows():
                 (a.replace(name, word), b.replace(name, word)) for a, b in both for word in words
             ]
         for command, expression in dict.fromkeys(both):
-            is_dry = arrow == "!>" or command.startswith(("plan", "own"))
-            known = pytest.mark.cached(*(DRY if is_dry else READS).split(), knows=RUNGS)
-            yield pytest.param(command, arrow, expression, marks=() if arrow == "~>" else known)
+            yield command, arrow, expression
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,6 @@ import math
 
 import pytest
 
-from tools.fake_rungs import CACHED
-
 from bench import fields, results
 from bench import trace as traces
 from notes.tools import fill
@@ -29,7 +27,6 @@ def test_pages():
     assert fill.main(["--check"]) == 0
 
 
-@CACHED
 @pytest.mark.check
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: "/".join(path.parts[-2:]))
 def test_rows(path):
@@ -58,7 +55,6 @@ def accepted(row, known):
         known.add(field)
 
 
-@CACHED
 def test_every_field():
     """A recorded row is refused if a field has another name, or is anything else."""
     known = set()

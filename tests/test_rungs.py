@@ -30,7 +30,7 @@ SMALLEST = {"a": "8.6", "t": "12.0"}
 # In one wave and in several, in parts and with swapped operands.
 EXPLAINED_AT = ("424 776 312", "1032 1600 136", "72 136 2056", "16 776 312")
 
-pytestmark = [pytest.mark.needs("emulated/{rung}"), pytest.mark.cached]
+pytestmark = pytest.mark.needs("emulated/{rung}")
 
 
 def check(rung: str, runs: list[list[str]], card: str = "") -> None:

@@ -58,7 +58,6 @@ CASES = (  # a rung; a mistake, which replaces the first text by the second; a s
 
 
 @on_emulator
-@pytest.mark.cached("emulator/**/*", "common/**/*", "standalone/*")
 @pytest.mark.seconds(20)
 @pytest.mark.parametrize("rung, before, after, size, said", CASES)
 def test_main(rung, before, after, size, said):
