@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "harness/message.h"
 #include "harness/workload.h"
 

@@ -3,7 +3,7 @@
  * reports. */
 #include <math.h>
 
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "harness/buffers.h"
 #include "harness/gpu/nvml.h"
 #include "harness/message.h"

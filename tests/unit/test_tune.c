@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "tune.c"
 
 /* ---- the fastest */
@@ -211,7 +211,7 @@ static void other_kernels_have_another_hash(void) {
 
 int main(void) {
     for (pick = PICKS; pick < PICKS + sizeof PICKS / sizeof *PICKS; ++pick) {
-        run_row("tune: pick", pick->name, picks);
+        run_case(pick->name, picks);
     }
     if (mkdtemp(folder) == NULL) {
         printf("not ok - tune: cannot make %s: %s\n", folder, strerror(errno));
@@ -219,7 +219,7 @@ int main(void) {
     }
     snprintf(path, sizeof path, "%s/tuned.txt", folder);
     for (content = CONTENTS; content < CONTENTS + sizeof CONTENTS / sizeof *CONTENTS; ++content) {
-        run_row("tune: file", content->name, finds);
+        run_case(content->name, finds);
     }
     run_case("tune: two processes add lines at once", two_processes_add_at_once);
     run_case("tune: what cannot be written says why", what_cannot_be_written_says_why);
