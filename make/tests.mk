@@ -14,8 +14,6 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 $(BUILD)/tests/unit/pretended_gpu: NO_MACHINE := %/emulated/machine.o %/emulated/measure.o %/emulated/trials.o
 $(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
 $(GPU): $(BUILD)/%: %.c $(HARNESS)
-# v11.o has the main(), which calls the step_main() of the test.
-$(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v11.o
 $(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(SOURCE) \
 	    $(filter %.o %.a,$^) -o $@ $(LDLIBS))

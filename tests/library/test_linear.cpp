@@ -61,12 +61,12 @@ struct Array {
 
 // What the function takes.
 struct Arguments {
-    void *d;
-    const void *x, *w, *bias;
+    void *d = nullptr;
+    const void *x = nullptr, *w = nullptr, *bias = nullptr;
     int m, n, k;
     long ldx, ldw, ldd;
-    void *workspace;
-    size_t bytes;
+    void *workspace = nullptr;
+    size_t bytes = 0;
 
     int call(cudaStream_t stream = nullptr) const {
         return gl_linear_bf16(d, x, w, bias, m, n, k, ldx, ldw, ldd, workspace, bytes, stream);
