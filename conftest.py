@@ -141,14 +141,3 @@ def pytest_collection_modifyitems(config, items):
 def pytest_sessionfinish(session):
     if session.config.getoption("needs"):
         session.exitstatus = 0  # though no test ran
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure(config):
-    """The closing line, which CI and planted faults read."""
-    reporter = config.pluginmanager.getplugin("terminalreporter")
-    if hasattr(config, "workerinput") or config.getoption("needs") or not reporter:
-        return
-    counts = {kind: len(some) for kind, some in reporter.stats.items()}
-    failed = counts.get("failed", 0) + counts.get("error", 0)
-    print(f"{counts.get('passed', 0)} passed, {failed} failed, {counts.get('skipped', 0)} skipped")

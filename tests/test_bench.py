@@ -115,6 +115,7 @@ FAILURES = {
     "v11": ({"json": "{"}, "its JSON"),
     "v12": ({"json": "[]"}, "its JSON"),
     "v13": ({"row": {"launches": -1}}, "launches is -1, not count"),
+    "v14": ({"row": {"dates": ""}}, "there is no field"),
 }
 
 

@@ -111,15 +111,6 @@ def test_all_committed():
     assert {*re.findall(r"(?<!build/)plots/([\w/-]+)\.png", text)} == {*COMMITTED}
 
 
-def test_ladder():
-    """Four bars have a label, both lines theirs, and the picture is 900 by 260 pixels there."""
-    figure = figure_of("ladder", recorded())
-    said = [text.get_text().replace("\n", " ") for text in figure.axes[0].texts]
-    assert said[:4] == ["TMA + wgmma", "ring", "raw mbarriers", "256 × 200 tile"]
-    assert [words.rpartition(" ")[0] for words in said[4:]] == ["cuBLAS", "cuBLASLt's best"]
-    assert [100 * inches for inches in figure.get_size_inches()] == [900, 260]
-
-
 @pytest.mark.full
 @pytest.mark.needs(*(f"probes/{name}" for name in PROBES.split()))
 @pytest.mark.parametrize("name", PROBES.split())

@@ -97,7 +97,7 @@ def failed(words: str, full: bool) -> list[str]:
     """The tests that fail, of those with one of the words in their names."""
     environment = {"FULL": "1" if full else "", "STRICT": ""}
     said = run("make", "test", f"ARGS={words}", env=environment, stdin=subprocess.DEVNULL)
-    if not re.search(r"^(?!0 passed, 0 failed, 0 )\d+ passed, \d+ failed", said, re.MULTILINE):
+    if not re.search(r"^\d+ (passed|failed)", said, re.MULTILINE):
         sys.exit(f"make test ARGS='{words}' ran nothing:\n{said[-2000:]}")
     return re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
 
