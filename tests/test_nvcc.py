@@ -150,23 +150,6 @@ def test_variant_applies(variant, monkeypatch):
     assert re.match(wanted, patch.read_text())
 
 
-@pytest.mark.parametrize(
-    ("changed", "begins"),
-    [
-        ("bench/variants/v08-no-multicast.patch", "v08-no-multicast"),
-        ("steps/v11_hilbert.cu", "v11-"),
-        ("common/device/tma.cuh", ""),
-    ],
-)
-@pytest.mark.needs(*VARIANTS)
-@pytest.mark.nvcc
-@pytest.mark.full
-def test_change_rebuilds_variants(changed, begins):
-    said, _ = make("-n", "-W", changed, "variants")
-    rebuilt = re.findall(r"'nvcc bench/variants/(\S+)\.patch'", said)
-    assert set(rebuilt) == {name for name in PATCHES if name.startswith(begins)}
-
-
 # ---------------------------------------------------------------- rivals
 
 FAST_CU = """namespace M12 {
