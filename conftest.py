@@ -2,8 +2,7 @@
 
 Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
 parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
-it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, if that is
-long.
+it runs with FULL=1 only; check, that `make check` runs it.
 
 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as in CI, what is
 skipped has failed, unless it needs a GPU, or nvcc where there is none.
@@ -23,7 +22,7 @@ from tools import BUILD, FULL, GPU, NVCC, ROOT, touched
 
 STRICT = os.environ.get("STRICT") == "1"
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
-MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds")
+MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check")
 MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|nvcc") + r")\b")
 # Neither another policy or card, nor what make exports, may reach the programs. The driver maps
 # memory where the address sanitizer keeps a gap; 99 sets its exit status apart.
@@ -120,14 +119,10 @@ def is_chosen(item, config) -> bool:
     return not words or any(word in item.nodeid for word in words)
 
 
-def place_of(item) -> tuple:
-    """Slow tests come first, and what nothing may run beside comes last."""
-    mark = item.get_closest_marker("seconds")
-    return item.get_closest_marker("alone") is not None, -mark.args[0] if mark else 0
-
-
 def pytest_collection_modifyitems(config, items):
-    chosen = sorted((item for item in items if is_chosen(item, config)), key=place_of)
+    """What nothing may run beside comes last."""
+    chosen = [item for item in items if is_chosen(item, config)]
+    chosen.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
     if config.getoption("needs"):

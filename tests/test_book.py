@@ -226,7 +226,6 @@ SOME = ("index", "ideas/index", "notes/the-climb", "rungs/v04", "rungs/v13", "ru
 QUERIES = {"phases": "ideas/mbarrier-and-phases.html", "v07": "rungs/v07.html", "zyzzyva": ""}
 
 
-@pytest.mark.seconds(25 if FULL else 3)
 @pytest.mark.parametrize("dark", (False, True), ids=("light", "dark"))
 def test_browser(book, tmp_path, dark):
     """Each page fits both widths and has both themes; the ring moves; the search finds."""

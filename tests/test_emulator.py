@@ -20,7 +20,6 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.seconds(60)
 @pytest.mark.full
 def test_it_needs_nothing_else(tmp_path):
     for folder in ("emulator", "common/formats"):

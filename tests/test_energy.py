@@ -116,7 +116,6 @@ def test_failing(tmp_path):
 
 
 @pytest.mark.needs("tests/energy/parts")
-@pytest.mark.seconds(16)
 def test_parts(tmp_path, monkeypatch):
     """On the emulator every part ends, without a hazard, under all policies, and multiplies and moves what
     the budget takes it to."""

@@ -116,7 +116,6 @@ def run_shapes(folder, rung, shapes, *checker):
 
 @pytest.mark.parametrize("rung", RUNGS)
 @pytest.mark.needs("steps/{rung}")
-@pytest.mark.seconds(20)
 def test_right(rung, tmp_path):
     """So are the contenders, and guards are whole; two processes give the same bits. Of many kernels
     that a rung chooses among some run, with FULL=1 each."""

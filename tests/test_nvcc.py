@@ -189,7 +189,6 @@ def test_rivals_are_refused(words, clone):
 
 @pytest.mark.needs("harness/libharness.a")
 @pytest.mark.nvcc
-@pytest.mark.seconds(15)
 def test_adapter_names_its_clones_commit(clone):
     program = clone / "steps" / "v-fast-cu-12"
     said, status = make(f"RIVALS_IN={clone}", f"FAST_CU={clone}", program)

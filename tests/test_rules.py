@@ -59,20 +59,20 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 55206,
+    ".": 54160,
     "emulator": 13958,
-    "emulator/tests": 3116,
+    "emulator/tests": 2762,
     "common/harness common/step.h": 5870,
     "bench notes/tools": 5518,
-    "Makefile make": 742,
+    "Makefile make": 735,
     "plots": 1900,
     "book": 1500,
     "library examples": 736,
-    "conftest.py tests": 7494,
-    "tests/unit": 1490,
-    "tests/gpu": 361,
-    "tests/device": 441,
-    "tests/tools": 644,
+    "conftest.py tests": 6820,
+    "tests/unit": 1405,
+    "tests/gpu": 295,
+    "tests/device": 296,
+    "tests/tools": 643,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too

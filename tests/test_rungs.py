@@ -37,7 +37,7 @@ def check(rung: str, runs: list[list[str]], card: str = "") -> None:
     """All of the runs end well. Of those that don't: the words that repeat them, and why."""
     program = BUILD / "emulated" / rung
     wrong = [
-        f"{f'EMULATOR_CAPABILITY={card} ' if card else ''}{program} {' '.join(words)}: {outcome}"
+        f"{f'EMULATOR_CAPABILITY={card} ' if card else ''}{program} {' '.join(words)}: {outcome.line or outcome.kind}"
         for words in runs
         if (outcome := emulated.run(program, words, card)).kind
     ]

@@ -238,7 +238,6 @@ def ones_program() -> str:
 
 
 @LIBRARY
-@pytest.mark.seconds(20)
 def test_values_of_instructions():
     WORK.mkdir(parents=True, exist_ok=True)
     (WORK / "ones.cu").write_text(ones_program())
@@ -408,7 +407,6 @@ def write_programs(folder: Path) -> None:
 
 
 @LIBRARY
-@pytest.mark.seconds(20)
 def test_command_line():
     write_programs(WORK)
     for name, arguments, status, *said in RUNS:
@@ -442,7 +440,6 @@ def result_said(result: dict) -> str:
 
 
 @LIBRARY
-@pytest.mark.seconds(30)
 def test_installed(tmp_path):
     into, work = tmp_path / "a tool", tmp_path / "clone/folder"
     make = ["make", "-C", ROOT / "emulator", f"BUILD={os.path.relpath(translate.BUILD, ROOT)}"]

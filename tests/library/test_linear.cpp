@@ -61,10 +61,10 @@ struct Array {
 
 // What the function takes.
 struct Arguments {
-    void *d = nullptr;
-    const void *x = nullptr, *w = nullptr, *bias = nullptr;
     int m, n, k;
     long ldx, ldw, ldd;
+    void *d = nullptr;
+    const void *x = nullptr, *w = nullptr, *bias = nullptr;
     void *workspace = nullptr;
     size_t bytes = 0;
 
@@ -98,12 +98,7 @@ struct Product : Arguments {
     Array of_x, of_w, of_bias, of_d, of_workspace;
 
     explicit Product(const Shape &s)
-        : Arguments{.m = s.m,
-                    .n = s.n,
-                    .k = s.k,
-                    .ldx = s.k + s.gap_x,
-                    .ldw = s.k + s.gap_w,
-                    .ldd = s.n + s.gap_d},
+        : Arguments{s.m, s.n, s.k, s.k + s.gap_x, s.k + s.gap_w, s.n + s.gap_d},
           copies(ldx % 8 > 0 || ldw % 8 > 0), host_x(integers(m, k, ldx)),
           host_w(integers(n, k, ldw)), host_bias(integers(1, n + 1, n + 1)), of_x(host_x),
           of_w(host_w), of_bias(host_bias), of_d(Bits(size_t(m) * ldd, NOTHING)),
@@ -248,12 +243,11 @@ static void workspaces() {
 
 // ---------------------------------------------------------------------------- streams, launches
 
-struct Stream {
+static cudaStream_t new_stream() { // the program ends it
     cudaStream_t stream = nullptr;
-    Stream() { CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); }
-    Stream(const Stream &) = delete;
-    ~Stream() { cudaStreamDestroy(stream); }
-};
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+}
 
 static std::vector<std::unique_ptr<Product>> products_of(const std::vector<Shape> &shapes) {
     std::vector<std::unique_ptr<Product>> made;
@@ -267,10 +261,10 @@ static std::vector<std::unique_ptr<Product>> products_of(const std::vector<Shape
 static void in_flight() {
     for (const size_t apart : {false, true}) {
         const auto all = products_of({{100, 136, 264}, {33, 63, 129, 1, 0, 1}, {64, 72, 2048}});
-        const std::vector<Stream> streams(apart ? all.size() : 1);
+        const cudaStream_t streams[] = {new_stream(), new_stream(), new_stream()};
         for (int i = 0; i < ROUNDS; ++i)
             for (size_t j = 0; j < all.size(); ++j)
-                expect_status(GL_OK, all[j]->call(streams[apart * j].stream), "call");
+                expect_status(GL_OK, all[j]->call(streams[apart * j]), "call");
         for (const auto &each : all)
             each->check();
     }
@@ -279,16 +273,16 @@ static void in_flight() {
 // Each product reads what the one before wrote, as X and as its bias: D = X + its first row.
 static void chain() {
     constexpr int SIDE = 72, LINKS = 6;
-    const Stream stream;
+    const cudaStream_t stream = new_stream();
     Bits identity(SIDE * SIDE, 0), x = integers(SIDE, SIDE, SIDE);
     for (int i = 0; i < SIDE; ++i)
         identity[i * SIDE + i] = bf16_from_float(1);
     const Array w(identity), even(x), odd(x);
     for (int i = 0; i < LINKS; ++i) {
         const Array &from = i % 2 ? odd : even, &to = i % 2 ? even : odd;
-        const Arguments link = {to.get(), from.get(), w.get(), from.get(), SIDE,    SIDE,
-                                SIDE,     SIDE,       SIDE,    SIDE,       nullptr, 0};
-        expect_status(GL_OK, link.call(stream.stream), "link");
+        const Arguments link = {SIDE, SIDE,     SIDE,       SIDE,    SIDE,
+                                SIDE, to.get(), from.get(), w.get(), from.get()};
+        expect_status(GL_OK, link.call(stream), "link");
     }
     const Bits got = (LINKS % 2 ? odd : even).read();
     for (int i = 0; i < SIDE * SIDE; ++i) {
@@ -304,18 +298,18 @@ static void chain() {
 // The first call of a shape is captured; the graph then takes the operands as they are.
 static void graph() {
     for (const Shape &shape : {Shape{136, 200, 328}, Shape{35, 77, 131}}) {
-        const Stream stream;
+        const cudaStream_t stream = new_stream();
         Product p(shape);
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t launches = nullptr;
-        CUDA(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal));
+        CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
         for (int i = 0; i < 3; ++i)
-            expect_status(GL_OK, p.call(stream.stream), "captured");
-        CUDA(cudaStreamEndCapture(stream.stream, &graph));
+            expect_status(GL_OK, p.call(stream), "captured");
+        CUDA(cudaStreamEndCapture(stream, &graph));
         CUDA(cudaGraphInstantiate(&launches, graph, 0));
         for (int i = 0; i < 2; ++i) {
             p.of_x.fill(p.host_x = integers(p.m, p.k, p.ldx));
-            CUDA(cudaGraphLaunch(launches, stream.stream));
+            CUDA(cudaGraphLaunch(launches, stream));
             p.check();
         }
         cudaGraphExecDestroy(launches);
@@ -331,10 +325,10 @@ static void two_threads() {
     const auto all = products_of(shapes);
     int failed[2] = {};
     const auto work = [&](int thread) {
-        const Stream stream;
+        const cudaStream_t stream = new_stream();
         for (int i = 0; i < 16 * ROUNDS; ++i)
-            failed[thread] += all[i % 16 * 2 + thread]->call(stream.stream) != GL_OK;
-        failed[thread] += cudaStreamSynchronize(stream.stream) != cudaSuccess;
+            failed[thread] += all[i % 16 * 2 + thread]->call(stream) != GL_OK;
+        failed[thread] += cudaStreamSynchronize(stream) != cudaSuccess;
     };
     std::thread one(work, 0), other(work, 1);
     one.join();
@@ -354,13 +348,13 @@ static void tuned() {
     char path[] = "/tmp/gemm-ladder-XXXXXX";
     const int file = mkstemp(path);
     EXPECT(file >= 0 && setenv("GEMM_LADDER_TUNED", path, 1) == 0, "no file");
-    const Stream stream;
+    const cudaStream_t stream = new_stream();
     const auto tune = [&](const Shape &s, cudaStream_t on) {
         return gl_linear_tune(s.m, s.n, s.k, s.k + s.gap_x, s.k, s.n, on);
     };
     for (const Shape &shape : {Shape{136, 264, 512}, Shape{35, 77, 131}, Shape{256, 256, 8192}}) {
         const long before = lines_of(path);
-        expect_status(GL_OK, tune(shape, stream.stream), "tuned");
+        expect_status(GL_OK, tune(shape, stream), "tuned");
         const long kept = lines_of(path);
         expect_status(GL_OK, tune(shape, nullptr), "tuned again");
         EXPECT(kept > before && lines_of(path) == kept, "%ld, %ld", before, kept);
@@ -375,11 +369,11 @@ static void tuned() {
 
 // Tuning waits, which it cannot while its stream is captured; the capture goes on.
 static void tuned_in_a_capture() {
-    const Stream stream;
+    const cudaStream_t stream = new_stream();
     cudaGraph_t graph = nullptr;
-    CUDA(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal));
-    expect_status(GL_CUDA_ERROR, gl_linear_tune(8, 8, 8, 8, 8, 8, stream.stream), "no error");
-    CUDA(cudaStreamEndCapture(stream.stream, &graph));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    expect_status(GL_CUDA_ERROR, gl_linear_tune(8, 8, 8, 8, 8, 8, stream), "no error");
+    CUDA(cudaStreamEndCapture(stream, &graph));
     cudaGraphDestroy(graph);
 }
 
@@ -388,7 +382,7 @@ static void tuned_in_a_capture() {
 // Nothing is launched, so that the pointers are only looked at.
 static void no_device() {
     void *const aligned = (void *)64;
-    const Arguments any = {aligned, aligned, aligned, nullptr, 8, 8, 8, 8, 8, 8, nullptr, 0};
+    const Arguments any = {8, 8, 8, 8, 8, 8, aligned, aligned, aligned};
     expect_status(GL_BAD_DEVICE, any.call(), "no device");
 }
 
