@@ -59,9 +59,9 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 54160,
+    ".": 54449,
     "emulator": 13958,
-    "emulator/tests": 2762,
+    "emulator/tests": 2783,
     "common/harness common/step.h": 5870,
     "bench notes/tools": 5518,
     "Makefile make": 735,

@@ -8,7 +8,6 @@
 // expect source_of_one 64: hazard, says may still read what (is|was) there|was issued before, and not waited for
 // expect load_uninitialised: lifetime, says is not initialised yet
 // expect loaded_twice: hazard|lifetime, says TMA load was issued before, and not waited for
-// expect other_load: hazard, says TMA load was issued before, and not waited for
 // expect stored_twice: hazard, says TMA store.* nothing orders|nothing orders the two
 // expect not_committed: misuse, says never committed
 // expect exits_early: lifetime, says CTA 0 exits while a TMA store
@@ -71,8 +70,8 @@ __global__ void source(int *, int *out, How how) { // of a bulk store, and overw
     if (threadIdx.x == 0) bulk_wait();
 }
 __global__ void misused(int *in, int *out, How how) {
-    __shared__ alignas(128) int s[64];
-    __shared__ uint64_t b, other;
+    __shared__ alignas(128) int s[32];
+    __shared__ uint64_t b;
     s[threadIdx.x] = 0;
     fence_async();
     __syncthreads();
@@ -80,12 +79,6 @@ __global__ void misused(int *in, int *out, How how) {
     if (how != "load_uninitialised") mb_init(&b, 1), mb_fence();
     if (how == "load_uninitialised") bulk_load(s, in, 128, &b);
     if (how == "loaded_twice") bulk_load(s, in, 128, &b), bulk_load(s, in, 128, &b);
-    if (how == "other_load") { // is waited for, and may use what is known of the first one
-        mb_expect(&b, 128), bulk_load(s, in, 128, &b);
-        mb_init(&other, 1), mb_fence(), mb_expect(&other, 128);
-        bulk_load(s + 32, in, 128, &other), mb_wait(&other, 0);
-        out[0] = s[5], mb_wait(&b, 0);
-    }
     if (how == "stored_twice") {
         bulk_store(out, s, 128), bulk_store(out + 16, s, 128);
         bulk_commit(), bulk_wait();
