@@ -1,15 +1,8 @@
 """How pytest runs the project's tests, with what pytest lacks.
 
-Programs in C, C++ and CUDA are collected by their sources: each prints a line a case, `ok - NAME`,
-`not ok - NAME: why` or `skip - NAME: why`, and exits with 0, with 1 if a case failed, or with 77 if it
-could run none.
-
 Marks: needs("emulated/{rung}") names what make has to build below build/, {rung} being the test's
 parameter; gpu and nvcc say what machine a test needs; alone, that nothing may run beside it; full, that
-it runs with FULL=1 only; check, that `make check` runs it; seconds(40), how long it takes, if that is
-long; cached("bench/*.py", knows=RUNGS), that its verdict depends on nothing
-but its own source, its parameters, what it needs, HELPERS, those files and that value: a pass is
-remembered, and FULL=1 forgets it.
+it runs with FULL=1 only; check, that `make check` runs it.
 
 `make test ARGS=word` runs the tests with that word in their names. Under STRICT=1, as in CI, what is
 skipped has failed, unless it needs a GPU, or nvcc where there is none.
@@ -18,43 +11,21 @@ skipped has failed, unless it needs a GPU, or nvcc where there is none.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import re
 import signal
-import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tools import BUILD, FULL, GPU, NVCC, ROOT, call, touched
+from tools import BUILD, FULL, GPU, NVCC, ROOT, touched
 
-STATE = BUILD / "tests"
-VERDICTS = STATE / "verdicts"  # a file for each pass that is remembered
 STRICT = os.environ.get("STRICT") == "1"
-HELPERS = (
-    "conftest.py",
-    "tests/tools/*.py",
-    "planted/*.py",
-    "exercises/*.*",
-)  # what cached tests call
 LIMIT = int(os.environ.get("TEST_LIMIT", "900"))  # seconds for one test
-NOT_RUN = 77  # the exit status of a program that can run no case here
-MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check", "seconds", "cached")
+MARKS = ("needs", "gpu", "nvcc", "alone", "full", "check")
 MAY_LACK = re.compile(r"(needs|no) (an? )?(NVIDIA )?(GPU" + ("" if NVCC else "|nvcc") + r")\b")
-# Sources of programs: how make ends the name of each below build/, and its marks.
-PROGRAMS = {
-    ("tests/unit", ".c"): {"": "check"},
-    ("tests/gpu", ".c"): {"": "nvcc gpu"},
-    ("tests/device", ".cpp"): {"": "check"},
-    ("tests/device", ".cu"): {"-emulated": "cached", "-gpu": "nvcc gpu"},
-    ("tests/library", ".cpp"): {"-emulated": "", "-gpu": "nvcc gpu"},
-    ("emulator/tests", ".cpp"): {"": "check"},
-}
-# Neither another policy or card, nor what make exports, may reach the programs. Tests of the host
-# side give the same answer whether or not there is a GPU. The driver maps memory where the address
-# sanitizer keeps a gap; 99 sets its exit status apart.
+# Neither another policy or card, nor what make exports, may reach the programs. The driver maps
+# memory where the address sanitizer keeps a gap; 99 sets its exit status apart.
 for name in [*os.environ]:
     if re.match(r"EMULATOR_|MAKE|MFLAGS$|(N|V|ARGS|EMULATE|TRACK|SIZES|PROTOCOL)$", name):
         del os.environ[name]
@@ -64,46 +35,7 @@ os.environ.update(LC_ALL="C", ASAN_OPTIONS="protect_shadow_gap=0:exitcode=99")
 os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
 
 
-# ---------------------------------------------------------------- programs
-
-
-def pytest_collect_file(file_path, parent):
-    kind = str(file_path.parent.relative_to(ROOT)), file_path.suffix
-    is_program = kind in PROGRAMS and file_path.name.startswith("test_")
-    return Source.from_parent(parent, path=file_path) if is_program else None
-
-
-class Source(pytest.File):
-    def collect(self):
-        folder = str(self.path.parent.relative_to(ROOT))
-        for suffix, marks in PROGRAMS[folder, self.path.suffix].items():
-            item = Program.from_parent(self, name=f"{self.path.stem}{suffix}")
-            item.add_marker(pytest.mark.needs(f"{folder}/{item.name}"))
-            for mark in [*marks.split(), *(["alone"] if "timing" in item.name else [])]:
-                item.add_marker(mark)
-            yield item
-
-
-class Program(pytest.Item):
-    def runtest(self):
-        hidden = {} if self.get_closest_marker("gpu") else {"CUDA_VISIBLE_DEVICES": "-1"}
-        programs = [BUILD / target for target in targets_of(self)]
-        ended = call(*programs, env=hidden, cwd=ROOT, stdin=subprocess.DEVNULL)
-        found = re.findall(r"^(ok|not ok|skip) - (.*)$", ended.stdout, re.MULTILINE)
-        kinds = {kind for kind, _ in found}
-        if ended.returncode == NOT_RUN and not kinds & {"ok", "not ok"}:
-            pytest.skip(found[0][1] if found else ended.stdout.strip() or "it says not why")
-        wrong = [f"skipped: {why}\n" for kind, why in found if kind == "skip" and refused(why)]
-        if ended.returncode or "not ok" in kinds or "ok" not in kinds or wrong:
-            said = re.sub(r"^(ok|skip) - .*\n", "", ended.stdout, flags=re.MULTILINE)
-            end = f"exit status {ended.returncode}"
-            pytest.fail("".join([said, *wrong, end]), pytrace=False)
-
-    def reportinfo(self):
-        return self.path, 0, self.name
-
-
-# ---------------------------------------------------------------- what a test needs, and its verdict
+# ---------------------------------------------------------------- what a test needs
 
 
 def targets_of(item) -> list[str]:
@@ -121,35 +53,11 @@ def lacks(item) -> str:
     return "needs nvcc" if item.get_closest_marker("nvcc") and not NVCC else ""
 
 
-def refused(why: str) -> bool:
-    return STRICT and not MAY_LACK.search(why)
-
-
-@cache
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-
-
-def verdict_of(item) -> Path | None:
-    """The file that says that it passed with these objects. A program itself has the commit in it."""
-    mark = item.get_closest_marker("cached")
-    if FULL or not mark:
-        return None
-    called = [path for one in (*HELPERS, *mark.args) for path in sorted(ROOT.glob(one))]
-    paths = [item.path, *called]
-    for made in [BUILD / target for target in targets_of(item)]:
-        paths.append(Path(f"{made}.o") if Path(f"{made}.o").exists() else made)
-    paths += [BUILD / "emulated/harness/libharness.a", BUILD / "emulator/libemulator.a"]
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    key = [item.nodeid, repr(parameters), repr(mark.kwargs), *map(digest, paths)]
-    return VERDICTS / hashlib.sha256("\n".join(key).encode()).hexdigest()
-
-
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     """Nothing runs beside what times."""
-    STATE.mkdir(parents=True, exist_ok=True)
-    with open(STATE / "running.lock", "w") as running:
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / "running.lock", "w") as running:
         fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         yield
 
@@ -168,24 +76,18 @@ def pytest_runtest_setup(item):
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item):
-    verdict = verdict_of(item)
-    if verdict and verdict.exists():
-        item.runtest = lambda: None
+def pytest_runtest_call():
     signal.signal(signal.SIGALRM, end_late)
     signal.alarm(LIMIT)
-    outcome = yield
+    yield
     signal.alarm(0)
-    if verdict and not outcome.excinfo:
-        VERDICTS.mkdir(exist_ok=True)
-        verdict.touch()
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport():
     """Under STRICT=1 a skip is a failure, of a whole module as well."""
     report = (yield).get_result()
-    if report.skipped and refused(report.longrepr[2] if report.longrepr else ""):
+    if STRICT and report.skipped and not MAY_LACK.search(report.longrepr[2]):
         report.outcome, report.longrepr = "failed", f"under STRICT=1: {report.longrepr[2]}"
 
 
@@ -217,14 +119,10 @@ def is_chosen(item, config) -> bool:
     return not words or any(word in item.nodeid for word in words)
 
 
-def place_of(item) -> tuple:
-    """Slow tests come first, and what nothing may run beside comes last."""
-    mark = item.get_closest_marker("seconds")
-    return item.get_closest_marker("alone") is not None, -mark.args[0] if mark else 0
-
-
 def pytest_collection_modifyitems(config, items):
-    chosen = sorted((item for item in items if is_chosen(item, config)), key=place_of)
+    """What nothing may run beside comes last."""
+    chosen = [item for item in items if is_chosen(item, config)]
+    chosen.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
     if config.getoption("needs"):
@@ -238,14 +136,3 @@ def pytest_collection_modifyitems(config, items):
 def pytest_sessionfinish(session):
     if session.config.getoption("needs"):
         session.exitstatus = 0  # though no test ran
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure(config):
-    """The closing line, which CI and planted faults read."""
-    reporter = config.pluginmanager.getplugin("terminalreporter")
-    if hasattr(config, "workerinput") or config.getoption("needs") or not reporter:
-        return
-    counts = {kind: len(some) for kind, some in reporter.stats.items()}
-    failed = counts.get("failed", 0) + counts.get("error", 0)
-    print(f"{counts.get('passed', 0)} passed, {failed} failed, {counts.get('skipped', 0)} skipped")

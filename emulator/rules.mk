@@ -58,15 +58,6 @@ $(EMULATOR): $(EMULATOR_OBJECTS)
 	$(Q)ld -r --force-group-allocation -o $@.o $^
 	$(Q)$(OBJCOPY) -w -L '_ZNSt*' -L '_ZNKSt*' -L '_ZSt*' -L '_ZZNSt*' $@.o && rm -f $@ && ar rcs $@ $@.o
 
-# Tests see the private headers too. -no-pie: fixed addresses, so that addr2line finds the lines of a
-# report's addresses. They call what a compiler would: inline functions that it instruments here
-# would take the place of the emulator's own.
-EMULATOR_TESTS := $(patsubst %.cpp,$(BUILD)/%,$(wildcard emulator/tests/test_*.cpp))
-$(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp $(BUILD)/emulator/flags
-	$(call host,-iquote emulator/src)
-$(EMULATOR_TESTS): %: %.o $(EMULATOR)
-	$(call run,link $@,$(CXX) -no-pie -o $@ $^ -lm)
-
 # What translate/ builds a program with: it reads these lines. @ is the folder above this one.
 PARTS = 'CXX=$(CXX)' 'VERSION=$(VERSION)' 'FLAGS=$(patsubst \
     emulator/%,@/emulator/%,$(patsubst -I%,-I@/%,$(KERNEL_FLAGS)))'

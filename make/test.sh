@@ -17,7 +17,7 @@ elif ! "$python" -c 'import pytest'; then
 fi
 "$make" --no-print-directory -sk "$build"/venv/{plots,book}.stamp # else what needs them is skipped
 mkdir -p "$build/tests"
-"$python" -m pytest "$@" --needs="$build/tests/needs" || exit
+"$python" -m pytest "$@" -q --needs="$build/tests/needs" || exit
 mapfile -t needs <"$build/tests/needs"
 "$make" --no-print-directory -k"$([[ ${V:-} ]] || echo s)" ${parallel:+"$parallel"} "${needs[@]}" nothing ||
     echo 'make: not everything was built; the tests below name what is missing' >&2

@@ -14,8 +14,6 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 $(BUILD)/tests/unit/pretended_gpu: NO_MACHINE := %/emulated/machine.o %/emulated/measure.o %/emulated/trials.o
 $(BUILD)/tests/gpu/wrong_rung: tests/unit/wrong_rung.c $(HARNESS)
 $(GPU): $(BUILD)/%: %.c $(HARNESS)
-# v11.o has the main(), which calls the step_main() of the test.
-$(BUILD)/tests/gpu/test_harness: $(BUILD)/steps/v11.o
 $(BUILD)/tests/gpu/wrong_rung $(GPU): $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $(SOURCE),$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(SOURCE) \
 	    $(filter %.o %.a,$^) -o $@ $(LDLIBS))
@@ -31,7 +29,7 @@ $(LIBRARY_TEST)-gpu: tests/library/test_linear.cpp $(BUILD)/library/libgemm_ladd
 	$(call run,c++ $<,$(CXX) -std=c++20 -O3 -g $(WARN) $(INCLUDE) $(DEPS) $< $(filter %.a,$^) -o $@ $(LIBRARY_LIBS))
 $(LIBRARY_EMULATED).o: tests/library/test_linear.cpp
 $(BUILD)/library/linear-emulated.o: library/gemm_ladder.cu
-$(LIBRARY_EMULATED): $(LIBRARY_EMULATED).o $(BUILD)/library/linear-emulated.o $$(POLICY)
+$(LIBRARY_EMULATED): $(LIBRARY_EMULATED).o $(BUILD)/library/linear-emulated.o
 
 # What planted/plant.py writes: hundreds of copies of rungs, whose reports need only line numbers.
 PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
@@ -44,11 +42,6 @@ $(PLANTED_EXERCISES:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += $(UNFINISHED) -inc
 $(ENERGY_TEST).o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench
 $(ENERGY_TEST).o: bench/energy/parts.cu
 
-# EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
-POLICY := $(BUILD)/tests/device/policy_from_environment.o
-$(DEVICE_EMULATED): $(POLICY)
 $(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
 
-$(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
-	$(host)
 $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o

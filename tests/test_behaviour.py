@@ -35,7 +35,6 @@ def rejection(program, words, where, status=2):
 
 
 @pytest.mark.needs("emulated/{rung}")
-@pytest.mark.cached
 @pytest.mark.parametrize("rung", rungs.find())
 def test_shapes(rung, tmp_path):
     for who, several in REJECTED:

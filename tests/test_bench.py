@@ -7,12 +7,11 @@ from statistics import median
 
 import pytest
 
-from tools.fake_rungs import CACHED, GPU, SIZE, TIMED, House, bench, holds
+from tools.fake_rungs import GPU, SIZE, TIMED, House, bench, holds
 
 from bench import ladder, results
 from bench import run as running
 
-pytestmark = CACHED
 FLOP = 2 * SIZE**3
 
 

@@ -4,12 +4,11 @@ import contextlib
 
 import pytest
 
-from tools.fake_rungs import CACHED, House
+from tools.fake_rungs import House
 
 from bench import counters
 from bench.run import Failed
 
-pytestmark = CACHED
 KNOWN = ("dram__bytes_read", "lts__t_requests_srcunit_tex", "sm__cycles_elapsed")
 RUNG = "gemm(CUtensorMap_st, CUtensorMap_st, __nv_bfloat16 *, int, int, int)"
 CUBLAS = "nvjet_tst_320x128_64x3_1x2_h_bz_coopB_TNT"

@@ -5,12 +5,11 @@ import json
 import pytest
 
 from tools import BUILD, call
-from tools.fake_rungs import CACHED, bench
+from tools.fake_rungs import bench
 
 from bench import ladder, record, results, rungs
 from notes.tools import tables
 
-pytestmark = CACHED
 RUNGS = list(rungs.find())
 # The ways of a rung's worst read and write: in a03 the eight rows of an ldmatrix begin in one bank; a
 # transpose has a column of 32 rows, unswizzled and swizzled. The others have no conflict.

@@ -6,13 +6,12 @@ import json
 import pytest
 
 from tools import BUILD, call
-from tools.fake_rungs import CACHED, House, fake, holds
+from tools.fake_rungs import House, fake, holds
 from tools.made_runs import AWAKE, IDLE, PACED, SECONDS, SLOPE, WHOLE, part, parts, run_of_parts
 
 from bench.energy import budget
 from bench.energy.measure import energy_main
 
-pytestmark = CACHED
 NAMES = parts()
 
 
@@ -117,7 +116,6 @@ def test_failing(tmp_path):
 
 
 @pytest.mark.needs("tests/energy/parts")
-@pytest.mark.seconds(16)
 def test_parts(tmp_path, monkeypatch):
     """On the emulator every part ends, without a hazard, under all policies, and multiplies and moves what
     the budget takes it to."""

@@ -20,24 +20,29 @@ from planted import plant
 PAGES = {
     path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "notes/rungs").glob("*.md")
 }
-ALL = {one.name: one for some in EXERCISES.values() for one in some}
+ALL = [one for some in EXERCISES.values() for one in some]
 
 
-def is_made(each) -> bool:
-    """Whether the exercise unsolved is a program of its own."""
-    return each.kind == "fill" or bool(each.edits)
+def eagerly(each):
+    """The exercise, tried under one policy."""
+    return each if FULL else replace(each, run=f"{each.run} --policy eager")
 
 
-UNSOLVED = {f"{one.name}-unsolved": one for one in ALL.values() if is_made(one)}
-SOLVED = {f"{one.name}-solved": one for one in ALL.values() if one.also}
-MISSES = {
-    f"{one.name}-{why.replace(' ', '-')}": (one, exercise.edited(exercise.solved(one), edits))
-    for one in ALL.values()
-    for why, edits in one.misses
-}
-COPIES = {name: (one.rung, exercise.text_of(one)) for name, one in UNSOLVED.items()}
-COPIES.update({name: (one.rung, exercise.solved(one)) for name, one in SOLVED.items()})
-COPIES.update({name: (one.rung, text) for name, (one, text) in MISSES.items()})
+def cases():
+    """(a name, an exercise, a program for it, what the verdict may object to)"""
+    for one in ALL:
+        if one.kind == "fill" or one.edits:
+            yield f"{one.name}-unsolved", one, exercise.text_of(one), one.fails.split()
+        if one.also:
+            yield f"{one.name}-solved", eagerly(one), exercise.solved(one), [""]
+        for why, edits in one.misses:  # a race with asynchronous copies is a hazard
+            text = exercise.edited(exercise.solved(one), edits)
+            kinds = ["race", "hazard"] if "race" in why else ["also"]
+            yield f"{one.name}-{why.replace(' ', '-')}", eagerly(one), text, kinds
+
+
+CASES = {name: case for name, *case in cases()}
+COPIES = {name: (one.rung, text) for name, (one, text, _) in CASES.items()}
 COPIES["v30"] = ("v16", new.renamed(plant.source_of("v16"), "v30", "v16"))
 PROGRAMS = plant.write_programs(COPIES, "exercise")
 needs = pytest.mark.needs("emulated/planted/{program}")
@@ -53,11 +58,6 @@ def command(program: str, name: str) -> list:
     return [BUILD / "emulated/planted" / program, name]
 
 
-def eagerly(each):
-    """The exercise, tried under one policy."""
-    return each if FULL else replace(each, run=f"{each.run} --policy eager")
-
-
 def kind_of(said: str) -> str:
     """What a verdict objects to: the kind of report, wrong, also (something is missing) or nothing."""
     if found := re.search(rf"\b({'|'.join(plant.KINDS)}): ", said):
@@ -67,56 +67,35 @@ def kind_of(said: str) -> str:
     )
 
 
-@named(*UNSOLVED)
-@needs
-@pytest.mark.cached
-def test_unsolved_fails(program, name):
-    each = UNSOLVED[name]
-    if each.kind == "predict":
-        check_secret(each.rung, exercise.answer_of(each, command(program, name)))
-    else:
-        said = exercise.verdict(each, COPIES[name][1], command(program, name))
-        assert kind_of(said) in each.fails.split(), said
-
-
 def check_secret(rung: str, answer: str) -> None:
     """The rung's page does not give the answer away."""
     page = PAGES[rung].replace(",", "")
     assert len(answer) <= 2 or not re.search(rf"(?<![\d.,]){answer}(?![\d]|[.,]\d)", page)
 
 
+@named(*CASES)
+@needs
+def test_verdict(program, name):
+    each, text, kinds = CASES[name]
+    if each.kind == "predict":
+        check_secret(each.rung, exercise.answer_of(each, command(program, name)))
+    else:
+        said = exercise.verdict(each, text, command(program, name))
+        assert kind_of(said) in kinds, said
+
+
 @pytest.mark.parametrize(
-    "rung", [one.rung for one in ALL.values() if one.kind == "predict" and not one.edits]
+    "rung", [one.rung for one in ALL if one.kind == "predict" and not one.edits]
 )
 @pytest.mark.needs("emulated/{rung}")
-@pytest.mark.cached
 def test_prediction_is_no_secret(rung):
     for each in EXERCISES[rung]:
         if each.kind == "predict" and not each.edits:
             check_secret(rung, exercise.answer_of(each, BUILD / "emulated" / rung))
 
 
-@named(*SOLVED)
-@needs
-@pytest.mark.cached
-def test_rung_solves_it(program, name):
-    said = exercise.verdict(eagerly(SOLVED[name]), COPIES[name][1], command(program, name))
-    assert said == ""
-
-
-@named(*MISSES)
-@needs
-@pytest.mark.cached
-def test_misses_the_point(program, name):
-    """It is found out by what it lacks; a race with asynchronous copies is a hazard."""
-    one, text = MISSES[name]
-    said = exercise.verdict(eagerly(one), text, command(program, name))
-    assert kind_of(said) in (("race", "hazard") if "race" in name else ("also",)), said
-
-
 @named("v30")
 @needs
-@pytest.mark.cached
 def test_new_rung(program, name):
     said = exercise.run(command(program, name))
     assert said.returncode == 0 and said.stdout.startswith("v30 ")
@@ -141,7 +120,7 @@ ANSWERS = [*((one, 0) for one in SAME.split("|")), *((one, 1) for one in OTHER.s
 @pytest.mark.parametrize(("both", "status"), ANSWERS)
 def test_answer(both, status):
     right, _, answer = both.partition(" ")
-    each = replace(ALL["v02-3"], run="", answer="^(.*)$")
+    each = replace(EXERCISES["v02"][2], run="", answer="^(.*)$")
     right = exercise.answer_of(each, ["/bin/echo", right])
     assert exercise.compare_answer(each, right, answer) == status
 
@@ -149,7 +128,7 @@ def test_answer(both, status):
 @pytest.mark.check
 def test_verbs(tmp_path, capsys):
     """An exercise is tried when it is there, written once, and solved."""
-    each = ALL["v07-1"]
+    each = EXERCISES["v07"][0]
     assert exercise.ready(each, tmp_path, False) == 2
     exercise.write(each, tmp_path)
     path = tmp_path / "exercises" / "v07-1.cu"

@@ -9,13 +9,11 @@ from statistics import geometric_mean
 import pytest
 
 from tools import made_runs
-from tools.fake_rungs import CACHED, holds
+from tools.fake_rungs import holds
 
 from bench import fit
 from bench.record import SEED
 from bench.shapes import FAMILIES, FAMILY_SHAPES, drawn
-
-pytestmark = CACHED
 
 KERNELS = {
     "128 x 256, 4 stages, cooperative, gathers": (128, 256, 2, 0, 0, 4, 1, 1, 0, 1, 1, 0, 64),

@@ -35,7 +35,6 @@ def each(pairs):
 
 @each(PAIRS)
 @needs
-@pytest.mark.cached
 def test_bug(program, pair):
     outcome = run(BUILD / "emulated/planted" / program, [pair.name], pair.bug.card)
     plant.say("found", pair, plant.found_row(pair, outcome.kind, outcome.text))
@@ -44,7 +43,6 @@ def test_bug(program, pair):
 
 @each(pair for pair in PAIRS if (pair.rung, pair.bug.name) in QUOTED)
 @needs
-@pytest.mark.cached("planted/reports.json")
 def test_report(program, pair):
     """What pages quote is what is said now."""
     path = BUILD / "emulated/planted" / program
@@ -69,7 +67,6 @@ FOUND_AT = {(row[1], row[0]): row[3].split() for row in plant.read_found()}
 
 @each(pair for pair in PAIRS if (pair.rung, pair.bug.name) in SAID)
 @needs
-@pytest.mark.cached("notes/proof.md", "planted/found.tsv")
 def test_proof(program, pair):
     """What the page says of the order eager, where the mistake is found."""
     key = pair.rung, pair.bug.name

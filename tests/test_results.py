@@ -2,8 +2,6 @@
 
 import pytest
 
-from tools.fake_rungs import CACHED
-
 from bench import results
 from bench import trace as traces
 from notes.tools import fill
@@ -18,7 +16,6 @@ def test_pages():
     assert fill.main(["--check"]) == 0
 
 
-@CACHED
 @pytest.mark.check
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: "/".join(path.parts[-2:]))
 def test_rows(path):

@@ -52,26 +52,27 @@ ABSENT = [
     ("what a header wraps", r"\basm\b|<<<|extern +(__shared__|.*\[\])|try_wait", RUNG),
     ("driver types", r"\b(CUtensorMap|CUfunction|CUresult)", RUNG),
     ("what the harness does", r"cudaEvent|clock64|globaltimer|\bchrono\b|getopt|argv\[", RUNG),
+    ("uploads that may be late", r"cudaMemcpy\(.*HostToDevice", f"common/device/*.cuh {RUNG}"),
     ("ways past the check", r"\bcomputes_nothing\b", RUNG),
     ("one build", r"^ *# *(if|ifdef|ifndef|else|elif)\b", RUNG),
 ]
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 54119,
-    "emulator": 13958,
-    "emulator/tests": 3116,
+    ".": 53135,
+    "emulator": 13948,
+    "emulator/tests": 2783,
     "common/harness common/step.h": 5838,
     "bench notes/tools": 5162,
-    "Makefile make": 648,
+    "Makefile make": 641,
     "plots": 1900,
     "book": 1537,
     "library examples": 732,
-    "conftest.py tests": 7371,
-    "tests/unit": 1489,
-    "tests/gpu": 361,
-    "tests/device": 441,
-    "tests/tools": 644,
+    "conftest.py tests": 6738,
+    "tests/unit": 1404,
+    "tests/gpu": 295,
+    "tests/device": 296,
+    "tests/tools": 643,
 }
 CODE = re.compile(r".*\.(py|c|h|cu|cuh|cpp|sh|mk|js|css|html)|.*Makefile|instructions\.txt")
 SEEN = ("ls-files", "-co", "--exclude-standard")  # what `git add` would take, too

@@ -58,8 +58,6 @@ CASES = (  # a rung; a mistake, which replaces the first text by the second; a s
 
 
 @on_emulator
-@pytest.mark.cached("emulator/**/*", "common/**/*", "standalone/*")
-@pytest.mark.seconds(20)
 @pytest.mark.parametrize("rung, before, after, size, said", CASES)
 def test_main(rung, before, after, size, said):
     """Its main verifies what is right, finds what is wrong, and rejects a shape."""
@@ -71,7 +69,6 @@ def test_main(rung, before, after, size, said):
 
 @on_emulator
 @pytest.mark.full
-@pytest.mark.seconds(40)
 @of_rungs
 def test_rung_translated(rung):
     """Past the edges of its tiles, if it takes such shapes; else some whole tiles."""

@@ -105,7 +105,7 @@ def on(machine: str, *marks):
 
 
 EMULATED, PRETENDED = (on(machine, pytest.mark.check) for machine in ("emulator", "pretended"))
-GPU = on("gpu", pytest.mark.nvcc, pytest.mark.gpu, pytest.mark.seconds(60))
+GPU = on("gpu", pytest.mark.nvcc, pytest.mark.gpu)
 
 
 @pytest.mark.parametrize("machine", [EMULATED, PRETENDED, GPU])

@@ -51,8 +51,6 @@ def said(command, **story):
 
 @pytest.mark.parametrize(("program", "row"), CASES, ids=[row.split(":")[0] for _, row in CASES])
 @pytest.mark.needs("emulated/planted/{program}")
-@pytest.mark.cached
-@pytest.mark.seconds(10)
 def test_story(program, row):
     words, lines = row.split(": ")
     kind, places, story = said([f"build/emulated/planted/{program}", *words.split()])

@@ -5,13 +5,11 @@ from zlib import crc32
 
 import pytest
 
-from tools.fake_rungs import CACHED, House, holds
+from tools.fake_rungs import House, holds
 
 from bench import results, shapes
 from bench.run import UsageError
 from bench.sweep import sweep_main
-
-pytestmark = CACHED
 
 
 def test_sizes():

@@ -10,7 +10,6 @@ from tools.fake_rungs import bench
 
 from bench import trace as traces
 
-pytestmark = pytest.mark.cached("bench/**/*.py", "build/emulated/*")
 PROGRAMS = BUILD / "emulated"
 # The rung, its options, and what comes of them: fills of the ring by the CTA, its stages, the warps
 # (or warpgroups) that are traced, and the warps that read a fill.

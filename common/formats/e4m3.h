@@ -8,8 +8,7 @@
  * added exactly, and the sum is again cut off after 13 fraction bits: no rounding, always towards
  * zero. (Xie, Wang, Yang, Yang, "MMA-Sim", arXiv 2511.10909: 32 terms and 13 bits on Hopper.
  * Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores", arXiv 2512.07004: the method.)
- * The probe is tests/device/test_e4m3.cu. All 1024 sums that it recorded on an H200 have these
- * bits: bench/results/instructions/e4m3-h200-20261123.txt.
+ * All 1024 sums that were recorded on an H200 have these bits: tests/device/test_e4m3.cu.
  *
  * Left open, since sums of e4m3 products don't get there: addends below 2^-104, where the exponent
  * of a product with a zero may count; results that are subnormal, or overflow. There this is

@@ -34,8 +34,6 @@ def kinds_of(status: int, output: str) -> set[str]:
 
 
 @pytest.mark.needs("emulator/libemulator.a")
-@pytest.mark.cached("emulator/**/*", "common/**/*")
-@pytest.mark.seconds(15)
 @pytest.mark.parametrize("name", CASES)
 def test_case(name):
     expectations = EXPECT.findall(CASES[name].read_text())

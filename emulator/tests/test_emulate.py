@@ -238,7 +238,6 @@ def ones_program() -> str:
 
 
 @LIBRARY
-@pytest.mark.seconds(20)
 def test_values_of_instructions():
     WORK.mkdir(parents=True, exist_ok=True)
     (WORK / "ones.cu").write_text(ones_program())
@@ -299,36 +298,6 @@ def test_what_the_table_calls_is_there():
 
 
 # ---------------------------------------------------------------- CUDA C++
-
-# (what, CUDA C++, what becomes of it)
-REWRITTEN = [
-    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, cudaLaunchConfig_t(1, 2))(x);"),
-    ("a launch of a template", "a::f<1, (2 > 1)> <<<g, b>>>(x);",
-     "emulator::launching(a::f<1, (2 > 1)>, cudaLaunchConfig_t(g, b))(x);"),
-    ("no launch", 'auto s = "f<<<1, 2>>>(x);";', None),
-    ("a kernel", "__global__ void f(int a) { g(); }",
-     "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }"),
-    ("a kernel with bounds", "__launch_bounds__(8, N) __global__ void f() {}",
-     ("__launch_bounds__(8, N) __global__ void f() { "
-      "if (emulator::describes_kernel(dim3(0, 0, 0), 8, N)) return;}")),
-    ("a declaration of a kernel", "__global__ void f(int a);", None),
-    ("a kernel of clusters", "__global__ void __cluster_dims__(N * 2, 1, 1) f() {}",
-     ("__global__ void __cluster_dims__(N * 2, 1, 1) f() { "
-      "if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}")),
-    ("a launch by addresses", "cudaLaunchCooperativeKernel((void *)kernel<1>, 1, 2, arguments);",
-     "cudaLaunchCooperativeKernel(emulator::without_type ->* kernel<1>, 1, 2, arguments);"),
-    ("no launch by addresses", "f((void *)p);", None),
-    ("a comparison", "template <typename T> int n() { return T::n < 2 || (1 > (0)); }", None),
-    ("a member template", "template <typename T> void f() { T::g<1>(); }",
-     "template <typename T> void f() { T::template g<1>(); }"),
-    ("inline, twice", "inline __device__ __forceinline__ int f();",
-     " __device__ __forceinline__ int f();"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("what, before, after", REWRITTEN, ids=[row[0] for row in REWRITTEN])
-def test_what_is_rewritten(what, before, after):
-    assert cuda.translate(before) == (after or before)
 
 
 def test_lines_stay_where_they_are():
@@ -438,7 +407,6 @@ def write_programs(folder: Path) -> None:
 
 
 @LIBRARY
-@pytest.mark.seconds(20)
 def test_command_line():
     write_programs(WORK)
     for name, arguments, status, *said in RUNS:
@@ -472,7 +440,6 @@ def result_said(result: dict) -> str:
 
 
 @LIBRARY
-@pytest.mark.seconds(30)
 def test_installed(tmp_path):
     into, work = tmp_path / "a tool", tmp_path / "clone/folder"
     make = ["make", "-C", ROOT / "emulator", f"BUILD={os.path.relpath(translate.BUILD, ROOT)}"]

@@ -1,6 +1,6 @@
 // What no run of a rung shows of device headers: where SMs are, by latencies that are made up, and
 // that measuring again says the same; a tensor map that cannot be made; chunks of the longest rows.
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "device/placement.cuh"
 #include "device/tensor_map.cuh"
 #include "device/tile_chunks.cuh"

@@ -1,6 +1,6 @@
 // The tile schedules as properties: every tile once, neighbours in time near each other, no worker
 // with more than one tile more than another, on any grid.
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "device/grouped_order.h"
 #include "device/hilbert.h"
 #include "device/tile_schedule.h"

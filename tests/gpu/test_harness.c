@@ -1,10 +1,7 @@
-/* The harness's own kernels against the emulator's plain C, and what v11's prepare uploads. The
- * main() of v11 calls step_main() below. */
+/* The harness's own kernels against the emulator's plain C. */
 #include <cuda_runtime_api.h>
-#include <unistd.h>
 
-#include "../../emulator/tests/test.h"
-#include "harness/message.h"
+#include "../tools/test.h"
 #include "harness/workload.h"
 
 /* The emulator's functions of these names get others here. */
@@ -190,39 +187,9 @@ static void large_output(void) {
     workload_close(&p.workload);
 }
 
-/* On a stream that nothing else waits for, as PyTorch's are. Uploads on the legacy stream would
- * arrive too late. */
-static void launch_right_after_prepare(void) {
-    enum { TRIES = 30, LIMIT_SECONDS = 10 /* a launch takes 8 ms */ };
-    static const size_t DIRTY_BYTES = (size_t)2 << 30; /* more than prepare takes */
-    product p;
-    product_open(&p, 8192, 16384, 16384, true);
-    problem problem = p.workload.share[0].problem;
-    for (int i = 0; i < TRIES && test.failed_here == 0; ++i) {
-        void *state = NULL, *dirty = device_memory(DIRTY_BYTES, "what is freed again");
-        cuda_check(cudaMemset(dirty, 0x5a, DIRTY_BYTES), "filling memory");
-        workload_poison(&p.workload);
-        cuda_check(cudaDeviceSynchronize(), "filling memory");
-        cuda_check(cudaFree(dirty), "freeing memory");
-        cuda_check(cudaStreamCreateWithFlags(&problem.stream, cudaStreamNonBlocking), "a stream");
-        EXPECT(subject->prepare(&problem, &state) == 0 && subject->launch(&problem, state) == 0,
-               "launch %d did not start", i);
-        const double begin = monotonic_seconds();
-        while (cudaStreamQuery(problem.stream) == cudaErrorNotReady) {
-            if (monotonic_seconds() - begin > LIMIT_SECONDS) {
-                message("launch %d has not ended after %d s", i, LIMIT_SECONDS);
-                _exit(STATUS_FAILED); /* no call would return that waits for it */
-            }
-        }
-        expect_wrong(&p, 0, 0);
-        subject->release(state);
-        cuda_check(cudaStreamDestroy(problem.stream), "a stream");
-    }
-    workload_close(&p.workload);
-}
-
-#define STEP .name = "test", .prepare = nothing_to_prepare
-int step_main(const step *v11, int argc, char **argv) {
+#define STEP                                                                                       \
+    .name = "test", .prepare = nothing_to_prepare, .max_compute_capability = EVERY_LATER_CAPABILITY
+int main(void) {
     const struct {
         const char *name;
         void (*body)(void);
@@ -242,11 +209,8 @@ int step_main(const step *v11, int argc, char **argv) {
         {"more than 2^31 elements", large_output, {STEP, .computes = GEMM_BF16}},
         {"more than 2^31 words plus 1", large_output, {STEP, .computes = ADD_ONE_INT32}},
         {"more than 2^31 words transposed", large_output, {STEP, .computes = TRANSPOSE_FP32}},
-        {"a launch right after prepare", launch_right_after_prepare, *v11},
     };
-    (void)argc;
-    (void)argv;
-    device_open(v11, 0, &gpu);
+    device_open(&cases[0].step, 0, &gpu);
     gpu.info.l2_bytes = 0; /* as few copies of the operands as there can be */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         subject = &cases[i].step;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -42,15 +43,9 @@ def git(*words: str) -> list[str]:
 
 
 @cache
-def touched_files() -> list[str]:
-    """What differs from the commit where the branch left origin's, or from HEAD without an origin."""
-    base = git("merge-base", "HEAD", "origin/HEAD") or ["HEAD"]
-    return [*git("diff", "--name-only", *base), *git("ls-files", "-o", "--exclude-standard")]
-
-
 def touched() -> set[str]:
-    """The names of touched files without their ends: of a rung its number alone."""
-    return {
-        Path(name).stem.partition("_")[0] if name.startswith("steps/") else Path(name).stem
-        for name in touched_files()
-    }
+    """The names, without their ends, of files that differ from the commit where the branch left origin's,
+    or from HEAD without an origin: of a rung its number alone."""
+    base = git("merge-base", "HEAD", "origin/HEAD") or ["HEAD"]
+    names = [*git("diff", "--name-only", *base), *git("ls-files", "-o", "--exclude-standard")]
+    return {Path(re.sub("^(steps/[^_]*).*", r"\1", name)).stem for name in names}

@@ -37,9 +37,6 @@ class Outcome:
     line: str = ""
     text: str = ""
 
-    def __str__(self) -> str:
-        return self.line or self.kind
-
 
 def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
     text = result.stderr + result.stdout

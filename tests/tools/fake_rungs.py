@@ -13,17 +13,9 @@ import pytest
 
 from tools import ROOT, call, made_runs
 
-from bench import ladder, results, rungs
+from bench import ladder, results
 from bench import run as running
 
-# What tests of bench depend on: it, its records, those who read them, and what rungs say of themselves.
-CACHED = pytest.mark.cached(
-    "bench/**/*.py",
-    "bench/results/**/*.jsonl",
-    "notes/tools/*.py",
-    "common/device/tile_model.h",
-    knows=rungs.find(),
-)
 SIZE = 256
 TIMED = ("--passes", 3, "--rounds", 2)
 GPU = {**made_runs.H200, "name": "Fake GPU 1"}

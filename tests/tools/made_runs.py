@@ -80,17 +80,6 @@ def swept(family, gpu=H200, tuned=False):
         yield row("s09", timed, shape, gpu=gpu, kernel=1, heuristics=found, **more)
 
 
-def counted(counts, commit="abc1234"):
-    """A run under ncu: {rung: {metric: count}}; cuBLAS counts what the last rung does."""
-    made = []
-    for name, counters in counts.items():
-        own, other = ({"kernel": one, "counters": counters} for one in ("gemm", "nvjet"))
-        one = row(name, protocol="counters", commit=commit, **own, cublas=other)
-        one["context"]["ncu"] = "1.0"
-        made.append(one)
-    return loaded(made)[0]
-
-
 # --- the parts of a rung, whose joules follow from these numbers ----------------------------------
 
 SLOPE = 0.55

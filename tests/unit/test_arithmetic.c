@@ -3,7 +3,7 @@
 #include <math.h>
 #include <signal.h>
 
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "harness/message.h"
 #include "harness/timing.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/check.h"
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

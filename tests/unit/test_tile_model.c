@@ -1,6 +1,6 @@
 /* Division by multiplication, plans, and the model that chooses one: properties that hold
  * whatever its constants are fitted to. */
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "device/tile_model.h"
 
 /* A card of each kind, as queried. */

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../emulator/tests/test.h"
+#include "../tools/test.h"
 #include "tune.c"
 
 /* ---- the fastest */
@@ -155,36 +155,28 @@ static void what_cannot_be_written_says_why(void) {
 
 /* ---- where the file is, and whose numbers are in it */
 
-static const struct place {
-    const char *named, *cache, *home, *path;
-} PLACES[] = {
-    {"/a/b", "/cache", "/home/u", "/a/b"},
-    {"", "/cache", "/home/u", ""},
-    {NULL, "/cache", "/home/u", "/cache/gemm-ladder/tuned.txt"},
-    {NULL, "", "/home/u", "/home/u/.cache/gemm-ladder/tuned.txt"},
-    {NULL, "relative", "/home/u", "/home/u/.cache/gemm-ladder/tuned.txt"},
-    {NULL, NULL, "/home/u", "/home/u/.cache/gemm-ladder/tuned.txt"},
-    {NULL, NULL, "", ""},
-    {NULL, NULL, NULL, ""},
-    {"/longer/than/the/buffer/of/this/test/which/has/room/for/64/characters", NULL, "/", ""},
-};
-
-static void set(const char *name, const char *value) {
-    if (value == NULL) {
-        unsetenv(name);
-    } else {
-        setenv(name, value, 1);
-    }
-}
-
 static void the_file_is_where_the_environment_says(void) {
-    for (const struct place *at = PLACES; at < PLACES + sizeof PLACES / sizeof *PLACES; ++at) {
+    enum { NAMES = 3 }; /* of variables; after their values is the path */
+    static const char *const names[] = {"GEMM_LADDER_TUNED", "XDG_CACHE_HOME", "HOME"};
+    static const char *const rows[][NAMES + 1] = {
+        {"/a/b", "/cache", "/home/u", "/a/b"},
+        {"", "/cache", "/home/u", ""},
+        {NULL, "/cache", "/home/u", "/cache/gemm-ladder/tuned.txt"},
+        {NULL, "", "/home/u", "/home/u/.cache/gemm-ladder/tuned.txt"},
+        {NULL, "relative", "/home/u", "/home/u/.cache/gemm-ladder/tuned.txt"},
+        {NULL, NULL, "/home/u", "/home/u/.cache/gemm-ladder/tuned.txt"},
+        {NULL, NULL, "", ""},
+        {NULL, NULL, NULL, ""},
+        {"/longer/than/the/buffer/of/this/test/which/has/room/for/64/characters", NULL, "/", ""},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; ++row) {
         char buffer[64] = "unchanged";
-        set("GEMM_LADDER_TUNED", at->named);
-        set("XDG_CACHE_HOME", at->cache);
-        set("HOME", at->home);
+        for (int i = 0; i < NAMES; ++i) {
+            unsetenv(names[i]);
+            EXPECT(rows[row][i] == NULL || setenv(names[i], rows[row][i], 1) == 0, "no room");
+        }
         const char *found = tune_path(buffer, sizeof buffer);
-        EXPECT(strcmp(found, at->path) == 0, "'%s', not '%s'", found, at->path);
+        EXPECT(strcmp(found, rows[row][NAMES]) == 0, "'%s', not '%s'", found, rows[row][NAMES]);
     }
 }
 
@@ -211,7 +203,7 @@ static void other_kernels_have_another_hash(void) {
 
 int main(void) {
     for (pick = PICKS; pick < PICKS + sizeof PICKS / sizeof *PICKS; ++pick) {
-        run_row("tune: pick", pick->name, picks);
+        run_case(pick->name, picks);
     }
     if (mkdtemp(folder) == NULL) {
         printf("not ok - tune: cannot make %s: %s\n", folder, strerror(errno));
@@ -219,7 +211,7 @@ int main(void) {
     }
     snprintf(path, sizeof path, "%s/tuned.txt", folder);
     for (content = CONTENTS; content < CONTENTS + sizeof CONTENTS / sizeof *CONTENTS; ++content) {
-        run_row("tune: file", content->name, finds);
+        run_case(content->name, finds);
     }
     run_case("tune: two processes add lines at once", two_processes_add_at_once);
     run_case("tune: what cannot be written says why", what_cannot_be_written_says_why);

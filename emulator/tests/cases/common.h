@@ -11,11 +11,22 @@
 
 #define S32(p) uint32_t(__cvta_generic_to_shared(p))
 
+// Instructions without operands.
+#define PTX(name, text) __device__ inline void name() { asm volatile(text ::: "memory"); }
+PTX(mb_fence, "fence.mbarrier_init.release.cluster;")
+PTX(bulk_commit, "cp.async.bulk.commit_group;")
+PTX(bulk_wait_read, "cp.async.bulk.wait_group.read 0;")
+PTX(bulk_wait, "cp.async.bulk.wait_group 0;")
+PTX(fence_async, "fence.proxy.async.shared::cta;")
+PTX(cp_async_commit, "cp.async.commit_group;")
+PTX(cp_async_wait, "cp.async.wait_all;")
+PTX(cluster_sync, "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;")
+PTX(wgmma_fence, "wgmma.fence.sync.aligned;")
+PTX(wgmma_commit, "wgmma.commit_group.sync.aligned;")
+PTX(wgmma_wait, "wgmma.wait_group.sync.aligned 0;")
+
 __device__ inline void mb_init(uint64_t *b, int n) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(S32(b)), "r"(n) : "memory");
-}
-__device__ inline void mb_fence() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ inline void mb_expect(uint64_t *b, int n) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(S32(b)), "r"(n)
@@ -54,37 +65,17 @@ __device__ inline void bulk_store(void *to, const void *from, int n) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
                  "r"(S32(from)), "r"(n) : "memory");
 }
-__device__ inline void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-__device__ inline void bulk_wait_read() {
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
-__device__ inline void bulk_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-__device__ inline void fence_async() {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
 __device__ inline void cp_async_4(void *to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(S32(to)), "l"(from) : "memory");
 }
-__device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-__device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 __device__ inline void load_row(const void *from) { // of a matrix of 8 x 8
     uint32_t v;
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v) : "r"(S32(from)));
-}
-__device__ inline void cluster_sync() {
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 __device__ inline uint32_t cluster_rank() {
     uint32_t rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
-}
-__device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void wgmma_commit() {
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-__device__ inline void wgmma_wait() {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 // d (64 x 8) = a (64 x 16) b (16 x 8), of bf16, by their descriptors.
 __device__ inline void wgmma(float (&d)[4], uint64_t a, uint64_t b, int accumulate) {

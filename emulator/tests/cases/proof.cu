@@ -1,6 +1,6 @@
 // Gaps in the proof that one run decides for all orders (PTX ISA, mbarrier: Phase Completion; red).
-// expect ring 64: silent, says one run, if polls that never failed are waits: \S+common.h:35\n
-// expect wait_missed 96: silent|hazard|deadlock, says condition 3 fails: .*common.h:35\n
+// expect ring 64: silent, says one run, if polls that never failed are waits: \S+common.h:46\n
+// expect wait_missed 96: silent|hazard|deadlock, says condition 3 fails: .*common.h:46\n
 // expect late_bytes 64: silent|hazard, says condition 4 fails: .*proof.cu:26\n
 // expect peek 64: silent, says condition 5 fails: .*proof.cu:30\n
 // expect clock: silent, says condition 5 fails: a clock is read, at \S+proof.cu:32\n

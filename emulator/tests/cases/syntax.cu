@@ -57,6 +57,20 @@ __global__ void warps(int *to) {
             sum + __popc(odd) * factors[0] + min(3, 4u) + int(max(size_t(5), 6));
     atomicAdd(&counter, 1);
 }
+// A kernel that is declared, template arguments and comparisons that look like launches, a member
+// template of a parameter, a function that is inline twice.
+__global__ void sevens(int *to);
+struct Seven {
+    static constexpr int n = 1;
+    template <int N> __device__ static int times() { return 7 * N; }
+};
+inline __device__ __forceinline__ int more(int n) { return n < 2 || (1 > (0)) ? n : 0; }
+namespace inner {
+template <typename T, bool ONE> __global__ void of_type(int *to) {
+    to[threadIdx.x] = T::n < 2 && ONE ? more(T::times<1>()) : 0;
+}
+} // namespace inner
+__global__ void sevens(int *to) { to[threadIdx.x] += threadIdx.x % warpSize < 32 ? 7 : 0; }
 // Nothing uses these: instructions that are not known, as the Limits of notes/check-your-kernel.md
 // list, do no harm in them.
 #define NEVER_USED(dst, src) \
@@ -82,6 +96,9 @@ int main() {
     CHECK(all(host(to, 4 * WIDTH), [](int, int v) { return v == 7; }));
     reversed
         /* all of them: */<2, int><<<1, 2 * WIDTH>>>(to, from);
+    inner::of_type<Seven, true> <<<1, 32>>>(to);
+    sevens<<<1, 32>>>(to);
+    CHECK(all(host(to, 32), [](int, int v) { return v == 14; }));
     float *sums = dev(WIDTH, 0.f);
     dynamic<<<1, 32, WIDTH * sizeof(float)>>>(sums, WIDTH);
     CHECK(host(sums, WIDTH)[WIDTH - 1] == 4.0f * (WIDTH - 1));

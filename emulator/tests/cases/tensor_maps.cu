@@ -8,6 +8,7 @@
 // expect tile_past_shared: address, says of the shared memory
 // expect box_past_allocation: address, says of an allocation of 400
 // expect narrower_than_its_swizzle: misuse, says narrower rows
+// expect arguments: silent, says all are right\n
 // expect ends_in_a_chunk: misuse, says chunks of 16 bytes
 #include "common.h"
 __device__ void load(const CUtensorMap *map, int offset, int *out) {
@@ -59,8 +60,40 @@ __global__ void box(const __grid_constant__ CUtensorMap map, const unsigned char
     }
     out[9] = seven_if(right);
 }
+// A matrix of 20 rows of 100 bf16 and a map of its boxes, 8 rows of 64 each, with one wrong argument.
+int arguments() {
+    unsigned char *const matrix = dev(20 * 208, (unsigned char)0);
+    const struct {
+        const char *what;
+        unsigned char *base;
+        cuuint64_t columns = 100, stride = 208;
+        cuuint32_t rank = 2, width = 64, height = 8, step = 1;
+        CUresult expected = CUDA_ERROR_INVALID_VALUE;
+    } rows[] = {{.what = "none", .base = matrix, .expected = CUDA_SUCCESS},
+                {.what = "an address that is not aligned", .base = matrix + 8},
+                {.what = "no address", .base = nullptr},
+                {.what = "a stride that is no multiple of 16", .base = matrix, .stride = 200},
+                {.what = "an empty dimension", .base = matrix, .columns = 0},
+                {.what = "a box of 257", .base = matrix, .height = 257},
+                {.what = "rows wider than the swizzle", .base = matrix, .width = 128},
+                {.what = "rows of 8 bytes", .base = matrix, .width = 4},
+                {.what = "element strides", .base = matrix, .step = 2, .expected = CUDA_ERROR_NOT_SUPPORTED},
+                {.what = "six dimensions", .base = matrix, .rank = 6}};
+    for (const auto &row : rows) {
+        CUtensorMap map;
+        const cuuint64_t size[] = {row.columns, 20};
+        const cuuint32_t box[] = {row.width, row.height}, steps[] = {1, row.step};
+        const CUresult found = cuTensorMapEncodeTiled(
+            &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, row.rank, row.base, size, &row.stride, box, steps,
+            CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        if (found != row.expected) return printf("WRONG: %s\n", row.what), 1;
+    }
+    return puts("all are right"), 0;
+}
 int main(int, char **argv) {
     const How how = how_of(argv);
+    if (how == "arguments") return arguments();
     int *in = dev(100, 7), *out = dev(32, 0);
     const cuuint64_t rows = how == "box_past_allocation" ? 50 : 8;
     const bool narrow = how == "narrower_than_its_swizzle";
