@@ -16,7 +16,7 @@ namespace emulator {
 struct AccumulatorRange {
     const char *begin;
     std::size_t bytes;
-    std::uint64_t wgmma; // the number of the last wgmma on it, in its warpgroup's order
+    std::uint64_t group; // of the last wgmma on it
     Site site;           // and where that was issued
     bool is_a = false;
     bool touched = false; // by other code since; a wgmma_fence() must come before the next wgmma
@@ -31,13 +31,7 @@ struct RegisterWrite {
 
 // A thread's side of wgmma.
 struct AccumulatorState {
-    bool fenced = false;               // has it ever executed wgmma.fence?
-    std::uint64_t issued = 0;          // wgmmas this thread has called so far
-    std::vector<std::uint64_t> groups; // issued at each commit
-    std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
-    int pending = -1;                  // of the last wait, if nothing was committed since
-    Site waited_at{};                  // that wait
-    bool idle = false;                 // were there wgmmas without a commit at it?
+    bool fenced = false; // has it ever executed wgmma.fence?
     std::vector<AccumulatorRange> ranges;
     std::vector<RegisterWrite> written; // since the last fence, the first MOST_WRITES
     static constexpr std::size_t MOST_WRITES = 256;
@@ -57,22 +51,18 @@ struct Wgmma {
     std::vector<std::uint32_t> a_chunks{}, b_chunks{}; // of A: none if it is in registers
     std::vector<std::uint8_t> a{};                     // the operand
     float *sums[128] = {};
+    std::uint64_t groups[128] = {}; // of each thread
     int arrived = 0;
-    int waited_by = 0;               // threads that know it to be complete
-    order::Carrier called{}, done{}; // from the callers to the operation, and from it to those that
-                                     // wait
+    order::Carrier called{}; // from the callers to the operation
 };
 
-// A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
-// threads have waited for are forgotten.
+// A warpgroup's side: the wgmmas that are not done, in their order.
 struct Warpgroup {
-    std::uint64_t first = 0; // number of slots.front()
+    std::uint64_t executed = 0; // number of slots.front()
     std::deque<Wgmma> slots;
-    std::uint64_t executed = 0;
     std::uint32_t agent = order::NO_AGENT; // of all: they complete one after the other
-    WaitQueue waiting;
 
-    Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - first)]; }
+    Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - executed)]; }
 };
 
 // Why a thread does not come after the end of the wgmma, of its CTA, that made an access.

@@ -130,9 +130,9 @@ std::string missing_after(const Epoch &operation, bool of_source) {
     if (order::known_of(operation, issuer.context->clock, operation.cluster).done[0] >=
         operation.time)
         return format("a barrier after %s is missing", wait);
-    const bool by_other = &issuer != thread_of(order::running().who);
-    return is_copy ? issuer.copies.missing("cp_async_commit", wait, by_other)
-                   : issuer.bulk.missing("bulk_commit", wait, by_other);
+    return (is_copy ? issuer.copies : issuer.bulk)
+        .missing(is_copy ? "cp_async_commit" : "bulk_commit", wait, by.group,
+                 &issuer != thread_of(order::running().who));
 }
 
 // Why the running agent does not come after the end of an operation, as far as it is known.
@@ -265,7 +265,7 @@ void fail_unwritten(const Running &now) {
                     (!cause.empty() ? ""
                      : std::string_view(load->name) == "cp.async"
                          ? ": " + load->issuer->copies.missing("cp_async_commit", "cp_async_wait",
-                                                               load->issuer != current)
+                                                               load->group, load->issuer != current)
                          : format(": %s is missing, or passes too early", wait_of(load->name))),
                 notes);
     }

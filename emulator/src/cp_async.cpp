@@ -22,7 +22,6 @@ void land(const Operation &copy, const void *from, std::size_t from_bytes) {
 
 // The thread's copy of this number has landed. The arrivals that waited for nothing else happen.
 void arrive_after(Thread &thread, std::uint64_t number) {
-    ++thread.copies_landed;
     std::erase_if(thread.copy_arrivals, [&](CopyArrival &arrival) {
         if (number >= arrival.before)
             return false;
@@ -59,29 +58,30 @@ void cp_async(SharedRef to, const void *global, int source_bytes, Site where, in
     Thread &self = *current;
     self.cta->shared.generic(to.offset, std::size_t(bytes)); // fails if it is not inside
     counts.copied_bytes += std::uint64_t(source_bytes);
-    const std::uint64_t group = self.copies.join(where), number = self.copies_started++;
+    const std::uint64_t number = self.copies.started, group = self.copies.join(where);
     submit({.kind = OperationKind::COPY,
             .site = where,
             .name = "cp.async",
             .complete =
                 [=](const Operation &copy) {
                     land(copy, global, std::size_t(source_bytes));
-                    copy.issuer->copies.take(group, &OperationGroup::written);
+                    copy.issuer->copies.take(copy.group, &OperationGroup::written);
                     arrive_after(*copy.issuer, number);
                 },
             .agent = self.copies.agent(),
             .tile = to.offset,
-            .bytes = std::uint32_t(bytes)});
+            .bytes = std::uint32_t(bytes),
+            .group = group});
 }
 
 void cp_async_mbarrier_arrive(SharedRef barrier, bool counted, Site where) {
     Thread &self = *current;
     mbarrier_copy_to_arrive(barrier, counted, where);
-    const int missing = int(self.copies_started - self.copies_landed);
+    const int missing = int(self.copies.started - self.copies.ended);
     if (missing == 0)
         mbarrier_copy_arrives(barrier, true, where);
     else
-        self.copy_arrivals.push_back({barrier, self.copies_started, missing, where});
+        self.copy_arrivals.push_back({barrier, self.copies.started, missing, where});
 }
 
 void cp_async_commit(Site) { current->copies.commit(); }

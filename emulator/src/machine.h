@@ -89,7 +89,7 @@ struct Thread {
     AccumulatorState accumulators; // accumulators.h
     OperationGroups bulk;          // of TMA's stores
     OperationGroups copies;        // of cp.async
-    std::uint64_t copies_started = 0, copies_landed = 0;
+    OperationGroups wgmmas;
     std::vector<CopyArrival> copy_arrivals;
 
     int lane() const { return number % WARP_LANES; }

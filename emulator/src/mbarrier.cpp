@@ -271,7 +271,7 @@ void waited(Barrier &barrier, std::int64_t phase, Site where) {
     if (const auto group = std::size_t(current->warpgroup()); group < groups.size()) {
         std::uint32_t &agent = groups[group].agent;
         wait.wgmma.agent = agent = agent != order::NO_AGENT ? agent : order::new_agent();
-        wait.wgmma.time = std::int32_t(current->accumulators.issued + 1);
+        wait.wgmma.time = std::int32_t(current->wgmmas.started + 1);
     }
     barrier.waits.push_back(wait);
 }

@@ -19,6 +19,7 @@ struct Identity {
     int cta;                         // in its cluster
     const char *operation = nullptr; // "TMA load"; nullptr for the thread itself
     Site where{};                    // of an operation's issue
+    std::uint64_t group = 0;         // of an operation, by its number
 };
 
 // A release that came from one CTA with one scope.

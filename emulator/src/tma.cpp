@@ -229,7 +229,6 @@ void store_async(SharedRef to, const void *value, std::uint32_t bytes, SharedRef
 struct Store {
     Box box;
     Reduce reduce;                    // nullptr: the bytes replace what is there
-    std::uint64_t group;              // number of its bulk group
     std::vector<unsigned char> bytes; // of the box, once they are read
 };
 
@@ -240,12 +239,12 @@ static void read_shared(const Operation &operation, Store &store) {
     walk_pieces(store.box, cta, [&](unsigned char *piece, std::uint32_t at, std::uint32_t count) {
         std::memcpy(&store.bytes[at], piece, count);
     });
-    operation.issuer->bulk.take(store.group, &OperationGroup::read);
+    operation.issuer->bulk.take(operation.group, &OperationGroup::read);
 }
 
 static void write_global(const Operation &operation, const Store &store) {
     OperationGroups &groups = operation.issuer->bulk;
-    order::acquire(groups.at(store.group).read.done); // a store writes what it has read
+    order::acquire(groups.at(operation.group).read.done); // a store writes what it has read
     if (store.reduce != nullptr)
         proof::fails(proof::SUMS, "", operation.site); // for all that is known here
     const Strength strength = store.reduce != nullptr ? Strength::ATOMIC : Strength::WEAK;
@@ -261,7 +260,7 @@ static void write_global(const Operation &operation, const Store &store) {
         else
             std::memcpy(row.global, from, row.bytes);
     });
-    groups.take(store.group, &OperationGroup::written);
+    groups.take(operation.group, &OperationGroup::written);
 }
 
 void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site where, Reduce reduce) {
@@ -277,20 +276,23 @@ void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site wher
         fail(Mistake::MISUSE, where, STARTED,
              "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
              (unsigned long long)row);
-    const auto store = std::make_shared<Store>(Store{box, reduce, current->bulk.join(where), {}});
+    const auto store = std::make_shared<Store>(Store{box, reduce, {}});
+    const std::uint64_t group = current->bulk.join(where);
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;
     submit({.kind = OperationKind::STORE_READ,
             .site = where,
             .name = "TMA store",
             .complete = [store](const Operation &operation) { read_shared(operation, *store); },
-            .tile = box.tile});
+            .tile = box.tile,
+            .group = group});
     submit({.kind = OperationKind::STORE_WRITE,
             .site = where,
             .name = "TMA store",
             .complete = [store](const Operation &operation) { write_global(operation, *store); },
             .ready = [store] { return !store->bytes.empty(); },
-            .tile = box.tile});
+            .tile = box.tile,
+            .group = group});
 }
 
 void bulk_store(void *to, SharedRef from, std::uint32_t bytes, Reduce reduce, Site where) {

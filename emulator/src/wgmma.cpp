@@ -18,10 +18,6 @@ namespace {
 
 // ------------------------------------------------------------------- one thread's accumulators
 
-bool in_flight(const AccumulatorState &state, const AccumulatorRange &range) {
-    return range.wgmma >= state.waited;
-}
-
 template <typename Range>
 bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
     return begin < range.begin + range.bytes && range.begin < begin + bytes;
@@ -44,7 +40,7 @@ void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, b
                  "wgmma without wgmma_fence: the accumulators were used by other code since the "
                  "last one");
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
-        if (!is_same && in_flight(state, range))
+        if (!is_same && thread.wgmmas.in_flight(range.group))
             fail(Mistake::HAZARD,
                  {note_at(thread, claimed.site, "called wgmma here"),
                   note_at(thread, range.site, "called the one in flight here")},
@@ -71,7 +67,7 @@ void claim_registers(AccumulatorState &state, const AccumulatorRange &claimed) {
 
 // The registers that a wgmma reads A from. (PTX ISA: wgmma.fence.)
 void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment &a,
-             std::uint64_t number, Site where) {
+             std::uint64_t group, Site where) {
     for (const void *place : a.places) {
         const char *begin = static_cast<const char *>(place);
         if (place == nullptr)
@@ -82,7 +78,7 @@ void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment 
                      {note_at(thread, where, "called wgmma here"),
                       note_at(thread, write.pc, "wrote them here")},
                      "wgmma without wgmma_fence: registers of A were written since the last one");
-        claim_registers(state, {begin, 4, number, where, true});
+        claim_registers(state, {begin, 4, group, where, true});
     }
 }
 
@@ -126,15 +122,18 @@ void execute(const Operation &operation, Warpgroup &group) {
     multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
     if (trace::is_on)
         trace::did("", trace_name(group.executed, *operation.issuer), operation.site);
+    Thread *const threads =
+        &cta.threads[std::size_t(operation.issuer->warpgroup()) * WARPGROUP_LANES];
+    for (int lane = 0; lane < WARPGROUP_LANES; ++lane)
+        threads[lane].wgmmas.take(slot.groups[lane], &OperationGroup::written);
+    group.slots.pop_front();
     ++group.executed;
-    order::release_own(slot.done);
-    group.waiting.wake_all();
 }
 
 // The slot of a wgmma, which the first thread to call it makes.
 Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, std::uint64_t a,
                 std::uint64_t b, bool a_in_registers, Site where) {
-    if (number < group.first + group.slots.size())
+    if (number < group.executed + group.slots.size())
         return group.slot(number);
     Wgmma made{form, a, b, where};
     made.a.resize(WGMMA_M * K_BYTES);
@@ -180,15 +179,8 @@ const char *name_of(const WgmmaForm &form) {
 }
 
 // Why a wgmma that a thread has called is in flight as far as the thread knows.
-std::string why_in_flight(const AccumulatorState &state, std::uint64_t number) {
-    const auto later = state.groups.end() - std::ranges::upper_bound(state.groups, number) - 1;
-    if (later < 0)
-        return std::string("it was never committed: wgmma_commit is missing, or comes after the ") +
-               (state.idle ? "wait, which had nothing to wait for" : "wait");
-    return format(state.pending < 0 ? "wgmma_wait<%td> is missing after its commit"
-                                    : "wgmma_wait<%td> is needed, and the last one was <%d>, in "
-                                      "line %u",
-                  later, state.pending, state.waited_at.line());
+std::string why_in_flight(const Thread &thread, std::uint64_t group) {
+    return thread.wgmmas.missing("wgmma_commit", "wgmma_wait", group);
 }
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
@@ -217,14 +209,13 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     if (form.n < 8 || form.n > WGMMA_LARGEST_N || form.n % 8 != 0)
         fail(Mistake::MISUSE, where, "called it here",
              "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
-    const std::uint64_t number = state.issued;
+    const std::uint64_t number = self.wgmmas.started, own = self.wgmmas.join(where);
     const AccumulatorRange claimed{reinterpret_cast<const char *>(acc),
-                                   sizeof(float) * std::size_t(form.n) / 2, number, where};
+                                   sizeof(float) * std::size_t(form.n) / 2, own, where};
     check_accumulators(self, claimed, form.accumulate);
-    ++state.issued;
     claim_registers(state, claimed);
     if (registers != nullptr)
-        claim_a(self, state, *registers, number, where);
+        claim_a(self, state, *registers, own, where);
 
     Wgmma &slot = slot_for(group, number, form, a, b, registers != nullptr, where);
     check_agreement(slot, form, a, b, where);
@@ -233,6 +224,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     const int lane = self.number % WARPGROUP_LANES;
     check_tiles(*self.cta, slot, lane, where);
     slot.sums[lane] = acc;
+    slot.groups[lane] = own;
     if (registers != nullptr)
         place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
                         registers->values, 4);
@@ -252,38 +244,13 @@ void wgmma_fence(Site where) {
 
 void wgmma_commit(Site where) {
     own_warpgroup("wgmma_commit", where);
-    current->accumulators.groups.push_back(current->accumulators.issued);
-    current->accumulators.pending = -1;
+    current->wgmmas.commit();
 }
 
 void wgmma_wait(int pending, Site where) {
-    Warpgroup &group = own_warpgroup("wgmma_wait", where);
-    AccumulatorState &state = current->accumulators;
-    state.pending = pending;
-    state.waited_at = where;
-    state.idle = state.issued > (state.groups.empty() ? state.waited : state.groups.back());
-    if (state.groups.size() <= std::size_t(pending))
-        return;
-    const auto last = state.groups.end() - 1 - pending;
-    const std::uint64_t complete = *last;
-    wait_until(
-        group.waiting, [&group, complete] { return group.executed >= complete; }, where,
-        [&group, pending] {
-            const bool is_called = group.executed < group.first + group.slots.size();
-            return format(
-                "wgmma_wait<%d>: wgmma %llu of the warpgroup was called by %d of its %d threads",
-                pending, (unsigned long long)group.executed,
-                is_called ? group.slot(group.executed).arrived : 0, WARPGROUP_LANES);
-        });
-    state.groups.erase(state.groups.begin(), last + 1);
-    for (; state.waited < complete; ++state.waited) {
-        Wgmma &slot = group.slot(state.waited);
-        order::acquire(slot.done);
-        ++slot.waited_by;
-    }
-    story::record(where, "waits", "wgmma_wait<%d>", pending);
-    for (; !group.slots.empty() && group.slots.front().waited_by == WARPGROUP_LANES; ++group.first)
-        group.slots.pop_front();
+    own_warpgroup("wgmma_wait", where);
+    current->wgmmas.wait(pending, &OperationGroup::written, where, "wgmma_wait",
+                         "wgmmas have not ended, which all 128 threads have to call");
 }
 
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
@@ -295,17 +262,13 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
     for (AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, begin, bytes) || (range.is_a && !is_write))
             continue;
-        if (in_flight(state, range)) {
-            const std::string why = why_in_flight(state, range.wgmma);
-            std::vector<Note> notes{
-                note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
-                note_at(thread, range.site, "called the wgmma here")};
-            if (why.ends_with("which had nothing to wait for"))
-                notes.push_back(note_at(thread, state.waited_at, "waited here"));
-            fail(Mistake::HAZARD, notes, "%s are %s while a wgmma that %s them is in flight: %s",
+        if (thread.wgmmas.in_flight(range.group))
+            fail(Mistake::HAZARD,
+                 {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
+                  note_at(thread, range.site, "called the wgmma here")},
+                 "%s are %s while a wgmma that %s them is in flight: %s",
                  range.is_a ? "registers of A" : "accumulators", is_write ? "written" : "read",
-                 range.is_a ? "reads" : "writes", why.c_str());
-        }
+                 range.is_a ? "reads" : "writes", why_in_flight(thread, range.group).c_str());
         range.touched = !range.is_a;
     }
 }
@@ -314,16 +277,15 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) 
     const std::vector<Warpgroup> &groups = thread.cta->warpgroups;
     const auto own = std::size_t(thread.warpgroup());
     if (own < groups.size() && groups[own].agent == wgmma.agent)
-        return why_in_flight(thread.accumulators, std::uint64_t(wgmma.time - 1));
+        return why_in_flight(thread, thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
     return "what tells others, a barrier or an arrival, is missing or precedes the wgmma_wait";
 }
 
 void tensor_core_thread_exits(Thread &thread) {
-    const AccumulatorState &state = thread.accumulators;
-    if (state.issued == state.waited)
+    const bool is_committed = thread.wgmmas.open.operations == 0;
+    if (is_committed && std::ranges::none_of(thread.wgmmas.committed, &OperationGroup::operations))
         return;
-    const Site site = state.ranges.back().site; // of the last one
-    const bool is_committed = !state.groups.empty() && state.groups.back() == state.issued;
+    const Site site = thread.accumulators.ranges.back().site; // of the last one
     fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
          {note_at(thread, site, "called wgmma here")}, "exit with a wgmma that the thread has %s",
          is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)");
