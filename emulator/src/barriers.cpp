@@ -82,11 +82,10 @@ void begin_call(const char *what, int id, int threads, Site where) {
     Cta &cta = *current->cta;
     const int most = int(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
-        fail(Mistake::MISUSE, where, "called it here", "named barrier %d: the ids are 0 to 15", id);
+        reject(where, "named barrier %d: the ids are 0 to 15", id);
     if (threads != ALL_THREADS && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
-        fail(Mistake::MISUSE, where, "called it here",
-             "named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
-             threads, cta.threads.size());
+        reject(where, "named barrier %d for %d threads: not whole warps of a CTA of %zu threads",
+               id, threads, cta.threads.size());
     if (what != nullptr)
         warp_aligned(what, where);
     schedule_point();

@@ -226,21 +226,16 @@ void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
         {note_of(other, other_writes), note_of(now.mine, now.access.is_write)});
 }
 
-bool is_inside(const Running &now) {
-    return now.cta != nullptr
-               ? now.begin < now.cta->shared.size()
-               : global_place(reinterpret_cast<void *>(now.begin), 1) == GlobalPlace::INSIDE;
-}
-
-// The last write of the 16 bytes there.
-Epoch last_write(const Running &now) {
+// The write of this kilobyte that is nearest to bytes which nobody wrote.
+Epoch write_beside(const Running &now) {
     const Page &page = pages_of(now)[now.begin / Page::BYTES];
-    const std::size_t first = now.begin % Page::BYTES, last = first + CHUNK - 1;
-    Epoch found;
-    for (std::size_t i = first >> page.shift; i <= last >> page.shift; ++i)
-        if (page.cells[i].write.cluster != 0)
-            found = page.cells[i].write;
-    return found;
+    const auto at = std::ptrdiff_t(now.begin % Page::BYTES >> page.shift);
+    const auto cells = std::ssize(page.cells);
+    for (std::ptrdiff_t away = 1; away < cells; ++away)
+        for (const std::ptrdiff_t beside : {at - away, at + away})
+            if (beside >= 0 && beside < cells && page.cells[beside].write.cluster != 0)
+                return page.cells[beside].write;
+    return {};
 }
 
 void fail_unwritten(const Running &now) {
@@ -269,29 +264,14 @@ void fail_unwritten(const Running &now) {
                          : format(": %s is missing, or passes too early", wait_of(load->name))),
                 notes);
     }
-    // From here to the next write on either side.
-    Running ends[] = {now, now};
-    for (Running &end : ends) {
-        Epoch beside;
-        end.begin = end.begin / CHUNK * CHUNK;
-        while (is_inside(end) && (beside = last_write(end)).cluster == 0)
-            end.begin += &end == ends ? -CHUNK : CHUNK;
-        if (beside.cluster == 0)
-            continue;
-        Note note = note_of(beside, true);
-        note.text.insert(0, "beside them ");
-        if (notes.size() == 1 || notes.back().text != note.text || notes.back().line != note.line)
-            notes.push_back(note);
+    if (const Epoch beside = write_beside(now); beside.cluster != 0) {
+        notes.push_back(note_of(beside, true));
+        notes.back().text.insert(0, "beside them ");
     }
-    const std::size_t bytes = ends[1].begin - (ends[0].begin += CHUNK);
-    fail_unless_allowed_as(
-        "uninitialised",
-        reads + "which were not written yet" +
-            (ends[0].begin < ends[1].begin
-                 ? format(", like all %zu bytes from %s on", bytes, name_of_memory(ends[0]).c_str())
-                 : "") +
-            ": a barrier after the write is missing, or the write",
-        notes);
+    fail_unless_allowed_as("uninitialised",
+                           reads + "which were not written yet: a barrier after the write is "
+                                   "missing, or the write",
+                           notes);
 }
 
 // Atomics, and volatile accesses of flags, do not race with each other.

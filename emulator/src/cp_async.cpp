@@ -33,9 +33,7 @@ void arrive_after(Thread &thread, std::uint64_t number) {
 
 void check_arguments(std::uint32_t to, const void *global, int bytes, int source_bytes,
                      Site where) {
-    const auto reject = [where](const std::string &what) {
-        fail(Mistake::MISUSE, where, "called it here", "%s", what.c_str());
-    };
+    const auto reject = [where](const std::string &what) { reject(where, "%s", what.c_str()); };
     const auto aligned = [bytes](std::uintptr_t address) {
         return address % std::uintptr_t(bytes) == 0;
     };

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <random>
 #include <sstream>
 
 #include <sys/mman.h>
@@ -26,8 +25,7 @@ namespace {
 
 constexpr int MOST_WARPS = 1024, MOST_TURNS = 4096, MOST_ACCESSES = 1 << 17;
 constexpr int MOST_FORCED = 64;              // turns in a row
-constexpr int MOST_SECONDS = 40, LIMIT = 60; // for classes; with the random orders
-constexpr int RUNS_PER_RANDOM = 8;
+constexpr int MOST_SECONDS = 40, LIMIT = 60; // for all; for one
 
 const char *const runs_wanted = std::getenv("EMULATOR_EXPLORE");
 const char *const order_wanted = std::getenv("EMULATOR_ORDER");
@@ -64,7 +62,6 @@ struct Node {
     Warps todo, done;
 };
 std::vector<Node> nodes;
-std::mt19937 generator; // of a random order
 
 // A thread that waits for its turn.
 struct Parked {
@@ -74,7 +71,7 @@ struct Parked {
 };
 std::vector<Parked> parked; // the oldest first
 int turns = 0, forced_turns = 0, first_turn = 0;
-bool in_turn = false, launch_is_new = true, is_random = false;
+bool in_turn = false, launch_is_new = true;
 Warps asleep;
 // When an address was written, and when and in which line a thread has read one.
 std::map<const void *, int> written;
@@ -84,7 +81,7 @@ std::vector<int> turns_of[MOST_WARPS];
 std::vector<order::Epoch> epochs[MOST_TURNS]; // of a turn's threads
 
 // What the runs came to.
-int classes = 0, randoms = 0, most_turns = 0;
+int classes = 0, most_turns = 0;
 bool all_explored = true;
 
 bool conflict(const Access &one, const Access &other) {
@@ -227,7 +224,7 @@ bool fork_run() {
         give_up(format("forking a run fails: %s", std::strerror(errno)));
     if (run->failed != proof::ATOMICS)
         proof::fails(run->failed, run->why, run->failed_at);
-    (is_random ? randoms : classes) += !run->redundant;
+    classes += !run->redundant;
     most_turns = std::max(most_turns, run->turns);
     if (status == 0)
         return false;
@@ -236,7 +233,7 @@ bool fork_run() {
     std::ranges::replace(again, '\0', ' ');
     std::cerr << std::ifstream(format("/proc/self/fd/%d", output)).rdbuf();
     const bool is_slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-    std::cerr << "order " << classes + randoms << " of those explored "
+    std::cerr << "order " << classes << " of those explored "
               << (is_slow ? format("takes more than %d s", LIMIT) : "fails")
               << "; again: EMULATOR_ORDER=" << order() << " " << again << std::endl;
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
@@ -252,7 +249,6 @@ void explore_launch() {
     static const std::time_t begun = std::time(nullptr);
     const int limit = std::atoi(runs_wanted);
     bool more = true;
-    is_random = false;
     for (int runs = 0; more && runs < limit && std::time(nullptr) < begun + MOST_SECONDS; ++runs) {
         if (fork_run())
             return;
@@ -264,14 +260,6 @@ void explore_launch() {
     }
     nodes.clear();
     all_explored &= !more;
-    is_random = true;
-    for (int seed = 0;
-         !all_explored && seed * RUNS_PER_RANDOM < limit && std::time(nullptr) < begun + LIMIT;
-         ++seed) {
-        generator.seed(unsigned(seed));
-        if (fork_run())
-            return;
-    }
     run->turns = 0;
 }
 
@@ -286,12 +274,10 @@ int choose(const Warps &ready, const Warps &waiting) {
             asleep.reset(warp_of(*one.thread));
     Turn &turn = run->turn[number] = {0, begin, begin, ready, waiting, asleep, {}};
     asleep |= is_given ? nodes[number].done : Warps();
-    Warps left = ready & ~asleep;
+    const Warps left = ready & ~asleep;
     run->redundant = left.none() || (is_given && !left[nodes[number].warp]);
     if (run->redundant)
         _exit(0);
-    for (unsigned skipped = is_random ? generator() % left.count() : 0; skipped > 0; --skipped)
-        left.reset(first_of(left));
     turn.warp = is_given ? nodes[number].warp : first_of(left);
     turns_of[turn.warp].push_back(number);
     recording = ++run->turns < MOST_TURNS;
@@ -409,9 +395,8 @@ std::string result(bool *all) {
     *all = all_explored && classes > 0;
     if (classes == 0)
         return "";
-    const std::string random = randoms > 0 ? format(", then %d random ones", randoms) : "";
-    return format("explored: %s%d orders of at most %d turns at atomics%s: every one ends well",
-                  all_explored ? "all " : "the first ", classes, most_turns, random.c_str());
+    return format("explored: %s%d orders of at most %d turns at atomics: every one ends well",
+                  all_explored ? "all " : "the first ", classes, most_turns);
 }
 
 } // namespace emulator::explore

@@ -19,10 +19,10 @@ Cta &own() { return *current->cta; }
 
 void check_own(std::uint32_t address, const char *what, Site where) {
     if (int(cta_rank_of(address)) != own().rank)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
-             "or modelled",
-             what, address, cta_rank_of(address));
+        reject(where,
+               "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
+               "or modelled",
+               what, address, cta_rank_of(address));
 }
 
 } // namespace
@@ -83,8 +83,7 @@ void *memory_of(SharedRef place, std::size_t bytes) {
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
     check_own(address, "mapa", where);
     if (rank >= current_cluster->ctas.size())
-        fail(Mistake::MISUSE, where, "called it here", "mapa: CTA %u of a cluster of %zu", rank,
-             current_cluster->ctas.size());
+        reject(where, "mapa: CTA %u of a cluster of %zu", rank, current_cluster->ctas.size());
     return (address & OFFSET_MASK) | (rank + 1) << RANK_SHIFT;
 }
 
@@ -113,8 +112,7 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
     for (const auto &[type, reduce] : known)
         if (type == tensor.type)
             return reduce;
-    fail(Mistake::MISUSE, where, "called it here",
-         "cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type);
+    reject(where, "cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type);
 }
 
 // ---------------------------------------------------------------------------- synchronisation
@@ -156,14 +154,14 @@ std::uint32_t movmatrix(std::uint32_t pair, Site where) {
 
 bool is_negated(int scale, Site where) {
     if (scale != 1 && scale != -1)
-        fail(Mistake::MISUSE, where, "called it here", "wgmma with a scale of %d: 1 or -1", scale);
+        reject(where, "wgmma with a scale of %d: 1 or -1", scale);
     return scale == -1;
 }
 
 void check_contiguous(bool is_contiguous, Site where) {
     if (!is_contiguous)
-        fail(
-            Mistake::MISUSE, where, "called it here",
+        reject(
+            where,
             "wgmma: the accumulators are not neighbours in an array, in their order: not modelled");
 }
 

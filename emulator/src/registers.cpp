@@ -33,8 +33,7 @@ void set_register_pool(int threads, int ctas) {
 void setmaxnreg(bool more, int registers, Site where) {
     const char *const what = more ? "setmaxnreg.inc" : "setmaxnreg.dec";
     if (registers < FEWEST || registers > MOST || registers % STEP != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s to %d registers: multiples of 8 from 24 to 256", what, registers);
+        reject(where, "%s to %d registers: multiples of 8 from 24 to 256", what, registers);
     warp_aligned(what, where);
     if (current->lane() != 0)
         return;

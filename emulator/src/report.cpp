@@ -137,6 +137,12 @@ void fail(Mistake mistake, const Origin &where, const char *did, const char *wha
     fail(mistake, {note_at(*current, where, did)}, "%s", printed(what, arguments).c_str());
 }
 
+void reject(const Origin &where, const char *what, ...) {
+    std::va_list arguments;
+    va_start(arguments, what);
+    fail(Mistake::MISUSE, where, "called it here", "%s", printed(what, arguments).c_str());
+}
+
 std::string printed(const char *format, std::va_list arguments) {
     char *made = nullptr;
     const int length = vasprintf(&made, format, arguments);

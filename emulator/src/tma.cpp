@@ -46,23 +46,22 @@ void check_parameter(const void *map, const char *copy, Site where) {
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (std::uintptr_t(map) % TENSOR_MAP_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that is not 64-byte aligned",
-             copy);
+        reject(where, "%s with a tensor map that is not 64-byte aligned", copy);
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
-        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that was never encoded", copy);
+        reject(where, "%s with a tensor map that was never encoded", copy);
     if (!tensor.is_bulk) // else it was made by the copy itself
         check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
-        fail(Mistake::MISUSE, where, STARTED,
-             "%s of rows of %u bytes under a swizzle of %u: narrower rows than the swizzle's are "
-             "not modelled",
-             copy, row, swizzle_span(tensor.swizzle));
+        reject(where,
+               "%s of rows of %u bytes under a swizzle of %u: narrower rows than the swizzle's are "
+               "not modelled",
+               copy, row, swizzle_span(tensor.swizzle));
     if (tensor.rank != rank)
-        fail(Mistake::MISUSE, where, STARTED, "%s with %d coordinates and a tensor map of rank %d",
-             copy, rank, tensor.rank);
+        reject(where, "%s with %d coordinates and a tensor map of rank %d", copy, rank,
+               tensor.rank);
     return tensor;
 }
 
@@ -86,9 +85,8 @@ Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const ch
     box.tile = tile.offset;
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
     if (box.tile % alignment != 0)
-        fail(Mistake::MISUSE, where, STARTED,
-             "%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy,
-             SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str());
+        reject(where, "%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy,
+               SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str());
     current->cta->shared.generic(box.tile, box.bytes()); // fails if it is not inside
     return box;
 }
@@ -128,8 +126,7 @@ void load_box(const Operation &load, const Box &box) {
 // A copy goes to the CTA that has its barrier, which must be there.
 void check_destination(SharedRef to, SharedRef barrier, const char *what, Site where) {
     if (to.cta != barrier.cta)
-        fail(Mistake::MISUSE, where, "called it here", "%s and its mbarrier in different CTAs",
-             what);
+        reject(where, "%s and its mbarrier in different CTAs", what);
     check_peer(*to.cta, where);
 }
 
@@ -148,8 +145,7 @@ std::vector<Cta *> destinations_of(std::uint16_t cta_mask, Site where) {
 // cp.async.bulk: addresses and sizes are multiples of 16.)
 TensorDescription map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
     if (bytes == 0 || bytes % BULK_ALIGNMENT != 0 || std::uintptr_t(memory) % BULK_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
+        reject(where, "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
     return {.base = static_cast<unsigned char *>(const_cast<void *>(memory)),
             .sizes = {BULK_ALIGNMENT, bytes / BULK_ALIGNMENT},
             .strides = {BULK_ALIGNMENT},
@@ -194,8 +190,7 @@ void bulk_load(SharedRef to, const void *from, std::uint32_t bytes, SharedRef ba
 void bulk_send(SharedRef to, SharedRef from, std::uint32_t bytes, SharedRef barrier, Site where) {
     check_destination(to, barrier, "cp.async.bulk with its bytes", where);
     if (bytes == 0 || (bytes | to.offset | from.offset) % BULK_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "cp.async.bulk with an address or a size that is not a multiple of 16");
+        reject(where, "cp.async.bulk with an address or a size that is not a multiple of 16");
     current->cta->shared.generic(to.offset, bytes); // fails if it is not inside
     mbarrier_copy_issued(barrier, where);
     start_load({.site = where, .name = "cp.async.bulk", .tile = to.offset, .bytes = bytes}, barrier,
@@ -273,9 +268,8 @@ void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site wher
     const Box box = checked_box(map, at, tile, "TMA store", where);
     const std::uint64_t element = box.tensor.element_bytes, row = box.tensor.sizes[0] * element;
     if (row % STORE_CHUNK != 0 && (at.at[0] + box.tensor.box[0]) * element > row)
-        fail(Mistake::MISUSE, where, STARTED,
-             "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
-             (unsigned long long)row);
+        reject(where, "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
+               (unsigned long long)row);
     const auto store = std::make_shared<Store>(Store{box, reduce, {}});
     const std::uint64_t group = current->bulk.join(where);
     ++counts.tma_stores;

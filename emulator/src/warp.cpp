@@ -68,8 +68,7 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
 Rendezvous &meeting_for(const Call &call, Site where) {
     const std::uint32_t own = bit_of(current->lane());
     if ((call.mask & own) == 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s with a mask, 0x%08x, without the lane itself", call.what, call.mask);
+        reject(where, "%s with a mask, 0x%08x, without the lane itself", call.what, call.mask);
     auto &meetings = warp_of(*current).meetings;
     Rendezvous *vacant = nullptr;
     for (const std::unique_ptr<Rendezvous> &meeting : meetings) {
@@ -262,8 +261,8 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where) {
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s in segments of %d lanes: not a power of two up to 32", name_of(how), width);
+        reject(where, "%s in segments of %d lanes: not a power of two up to 32", name_of(how),
+               width);
     const unsigned last = how == Shuffle::UP ? 0 : WARP_LANES - 1;
     bool is_inside;
     return warp_shuffle(how, mask, value, unsigned(operand),

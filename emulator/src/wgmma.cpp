@@ -90,8 +90,7 @@ Warpgroup &own_warpgroup(const char *what, Site where) {
     std::vector<Warpgroup> &warpgroups = current->cta->warpgroups;
     const std::size_t index = std::size_t(current->warpgroup());
     if (index >= warpgroups.size())
-        fail(Mistake::MISUSE, where, "called it here",
-             "wgmma needs whole warpgroups of 128 threads");
+        reject(where, "wgmma needs whole warpgroups of 128 threads");
     return warpgroups[index];
 }
 
@@ -207,8 +206,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     Warpgroup &group = own_warpgroup("wgmma", where);
     AccumulatorState &state = self.accumulators;
     if (form.n < 8 || form.n > WGMMA_LARGEST_N || form.n % 8 != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
+        reject(where, "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
     const std::uint64_t number = self.wgmmas.started, own = self.wgmmas.join(where);
     const AccumulatorRange claimed{reinterpret_cast<const char *>(acc),
                                    sizeof(float) * std::size_t(form.n) / 2, own, where};

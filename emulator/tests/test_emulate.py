@@ -359,20 +359,6 @@ int main(int argc, char **argv) {
     "race.cu": "__global__ void kernel() {\n    __shared__ int x;\n    x += 1;\n}\n"
     "int main() { kernel<<<1, 64>>>(); }\n",
     "header.cu": "#include <thrust/fill.h>\n#ifdef FILL\nthrust::less<int> less;\n#endif\nint main() {}\n",
-    "sample.cu": """#include <helper_cuda.h>
-#include <helper_functions.h>
-__global__ void kernel() {}
-int main(int argc, char **argv) {
-    const char **given = (const char **)argv;
-    StopWatchInterface *timer = nullptr;
-    checkCudaErrors(cudaSetDevice(findCudaDevice(argc, given)));
-    sdkCreateTimer(&timer);
-    if (checkCmdLineFlag(argc, given, "late")) kernel<<<1, 2048>>>();
-    getLastCudaError("no launch");
-    return sdkDeleteTimer(&timer) ? getCmdLineArgumentInt(argc, given, "n") : 9;
-}
-""",
-    "own/helper_cuda.h": "#include_next <helper_cuda.h>\n#define findCudaDevice(...) 1\n",
     "slow.cu": """#define BY(name) <name.h>
 #include BY(folder/widths)
 const int N = 1024 * 65536;
@@ -417,9 +403,6 @@ RUNS = [
     ("a header is missing", "-D WIDTH=16 one.cu", 2, "widths.h", "nothing was run$"),
     ("an unknown header", "-D FILL header.cu", 2, r"^header.cu:3: .* no header thrust/fill.h; "),
     ("an unknown header that is not used", "--policies eager header.cu", 0, "^eager: ok"),
-    ("a sample", "--policies eager sample.cu -- 4 --n=3", 1, r"eager: exit status 3"),
-    ("a sample that fails", "--policies eager sample.cu -- -late", 1, r"sample.cu:10: error 1 of no launch"),
-    ("a sample's own header", "-I own --policies eager sample.cu", 1, r"sample.cu:7: error 101 of cudaSet"),
     ("a launch of minutes", "-I . --policies eager --seconds 4 -D WIDTH=16 slow.cu", 1,
      r"^this launch of \d+ CTAs of 1 threads will take about .* N = \d+ \(slow.cu:3\)$",
      r"^  still running after 4 s \(.*N = "),

@@ -29,7 +29,6 @@ from .outputs import NOT_BUILT, NOT_KNOWN, REPORT, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
-SAMPLES = ROOT / "emulator/include/samples"  # headers that the program's folders come before
 OWN_FOLDERS = (f"{ROOT}/emulator/include/", f"{ROOT}/common/")
 HEADERS = ("-include", "emulator/translated.h", "-include", "emulator/ptx.h")
 INSTALLED = ROOT / "installed"  # what emulate-parts would print: `make install` has built it
@@ -235,7 +234,7 @@ def compiler(options: argparse.Namespace, folders: Iterable[Path | str]) -> list
     defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
-    flags = [*flags_of_kernels(), *(f"-D{name}" for name in defined), f"-idirafter{SAMPLES}"]
+    flags = [*flags_of_kernels(), *(f"-D{name}" for name in defined)]
     return [name, *flags, *(f"-I{one}" for one in folders)]
 
 

@@ -460,7 +460,8 @@ cudaError_t cudaLaunchKernel(Kernel *kernel, dim3 grid, dim3 block, void **argum
                              size_t shared = 0, cudaStream_t stream = nullptr) {
     return emulator::launch_by_addresses(kernel, {grid, block, shared, stream}, arguments);
 }
-template <typename Kernel, typename... Rest>
-cudaError_t cudaLaunchCooperativeKernel(Kernel *kernel, dim3 grid, dim3 block, Rest... rest) {
-    return cudaLaunchKernel(kernel, grid, block, rest...);
+template <typename Kernel>
+cudaError_t cudaLaunchCooperativeKernel(Kernel *kernel, dim3 grid, dim3 block, void **arguments,
+                                        size_t shared = 0, cudaStream_t stream = nullptr) {
+    return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }

@@ -5,7 +5,7 @@
 // expect other_parity 64: deadlock|hazard, says 1 of 1 arrivals missing.*is the parity right
 // expect no_wait 64: hazard, says common.h:\d+ +asm.*\n +called from .*causes.cu:\d+ +bulk_load
 // expect passes 64: hazard, says last wait .* for phase -1 .which passes at once.*completes phase 0
-// expect beyond 64: hazard, says not written yet, like all 384 bytes from offset(?s:.*)beside them
+// expect beyond 64: hazard, says not written yet: a barrier(?s:.*)beside them
 // expect counts_one 64: hazard, says the count of full, 1, may be too small: the phase before was complete without all
 // expect no_wait_at_all 64: hazard, says No thread has waited on this barrier
 // expect arrives_twice 64: hazard|misuse, says It has to wait first
