@@ -3,11 +3,8 @@
 // They find bank conflicts, count global bytes, record who accessed what, and check addresses.
 // (-fno-tree-sra keeps a 16-byte access one access: without it the compiler reads the members of a
 // uint4 one by one.)
-#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
-#include "operations.h"
-#include "emulator/tensor_core.h"
 
 #include <algorithm>
 
@@ -108,7 +105,7 @@ bool global_access(const Thread &thread, const Access &access) {
         // Reads may be of what no earlier launch writes, as a table that the host has made.
         if (!order::is_after_launch_before())
             fail(Mistake::HAZARD,
-                 {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")},
+                 {note_at(thread, access.pc, "wrote it here, without griddepcontrol.wait")},
                  "a thread writes global memory in a kernel that was launched early, and neither "
                  "has waited for the launch before, which may still use that memory, nor comes "
                  "after a thread that has");
@@ -168,9 +165,9 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
 void volatile_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
     const bool is_known = current != nullptr && !is_on_own_stack(address);
     const Touch touch = is_write ? Touch::WRITE : Touch::READ;
-    const explore::Access one{static_cast<const char *>(address), bytes, touch, nullptr};
-    if (is_known && explore::is_on)
-        explore::wait_for_turn(one, std::uintptr_t(pc));
+    const proof::Access one{static_cast<const char *>(address), bytes, touch, nullptr};
+    if (is_known && proof::is_explored)
+        proof::wait_for_turn(one, std::uintptr_t(pc));
     if (is_known && !is_write)
         may_spin(address, std::uintptr_t(pc)); // others may write first
     plain_access(address, bytes, is_write, pc, Strength::VOLATILE, true);
@@ -180,8 +177,8 @@ void volatile_access(const void *address, std::size_t bytes, bool is_write, void
         story::record(std::uintptr_t(pc), is_write ? "writes" : "reads", "volatile at %p", address);
     if (is_known && is_write)
         order::atomic_write(address, Scope::SYS, false, false);
-    if (is_known && explore::is_on)
-        explore::accessed(one, touch);
+    if (is_known && proof::is_explored)
+        proof::accessed(one, touch);
 }
 
 // An atomic of the C++ library that changed nothing.

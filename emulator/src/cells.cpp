@@ -2,10 +2,6 @@
 
 #include "global_memory.h"
 #include "machine.h"
-#include "mbarrier_name.h"
-#include "operations.h"
-#include "emulator/emulator.h"
-#include "emulator/runtime.h"
 
 #include <algorithm>
 #include <climits>
@@ -126,12 +122,14 @@ std::string missing_after(const Epoch &operation, bool of_source) {
         (!is_copy && !is_store))
         return wait_of(name) + std::string(" is missing, or a barrier after it");
     const Thread &issuer = *thread_of(by);
-    const char *wait = is_copy ? "cp_async_wait" : of_source ? "bulk_wait_read" : "bulk_wait";
+    const char *wait = is_copy     ? "cp.async.wait_group"
+                       : of_source ? "cp.async.bulk.wait_group.read"
+                                   : "cp.async.bulk.wait_group";
     if (order::known_of(operation, issuer.context->clock, operation.cluster).done[0] >=
         operation.time)
         return format("a barrier after %s is missing", wait);
     return (is_copy ? issuer.copies : issuer.bulk)
-        .missing(is_copy ? "cp_async_commit" : "bulk_commit", wait, by.group,
+        .missing(is_copy ? "cp.async.commit_group" : "cp.async.bulk.commit_group", wait, by.group,
                  &issuer != thread_of(order::running().who));
 }
 
@@ -155,7 +153,7 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     const char *mine = places[now.mine.place].operation;
     const bool is_known = operation != nullptr && order::knows_issue_of(other);
     if (!is_known && order::is_of_earlier_work(other))
-        return "nothing orders the two: the launch before may still run (wait_for_launch_before is "
+        return "nothing orders the two: the launch before may still run (griddepcontrol.wait is "
                "missing), or the streams are not ordered";
     if (!is_known && order::is_before(other, now.space))
         return "what orders the two has .cta scope: a peer needs .release.cluster";
@@ -259,8 +257,9 @@ void fail_unwritten(const Running &now) {
                     format("where a %s has not landed yet", load->name) +
                     (!cause.empty() ? ""
                      : std::string_view(load->name) == "cp.async"
-                         ? ": " + load->issuer->copies.missing("cp_async_commit", "cp_async_wait",
-                                                               load->group, load->issuer != current)
+                         ? ": " + load->issuer->copies.missing("cp.async.commit_group",
+                                                               "cp.async.wait_group", load->group,
+                                                               load->issuer != current)
                          : format(": %s is missing, or passes too early", wait_of(load->name))),
                 notes);
     }

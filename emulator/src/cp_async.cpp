@@ -33,18 +33,17 @@ void arrive_after(Thread &thread, std::uint64_t number) {
 
 void check_arguments(std::uint32_t to, const void *global, int bytes, int source_bytes,
                      Site where) {
-    const auto reject = [where](const std::string &what) { reject(where, "%s", what.c_str()); };
     const auto aligned = [bytes](std::uintptr_t address) {
         return address % std::uintptr_t(bytes) == 0;
     };
     const bool from_aligned = aligned(std::uintptr_t(global));
     if (bytes != 4 && bytes != 8 && bytes != 16)
-        reject(format("cp.async of %d bytes: 4, 8 or 16", bytes));
+        reject(where, "cp.async of %d bytes: 4, 8 or 16", bytes);
     if (source_bytes < 0 || source_bytes > bytes)
-        reject(format("cp.async of %d bytes with %d from its source", bytes, source_bytes));
+        reject(where, "cp.async of %d bytes with %d from its source", bytes, source_bytes);
     if (!aligned(SHARED_BASE + to) || !from_aligned)
-        reject(format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
-                      from_aligned ? "to" : "from"));
+        reject(where, "cp.async of %d bytes %s an address that is not aligned to them", bytes,
+               from_aligned ? "to" : "from");
     if (source_bytes > 0)
         check_global(global, std::size_t(source_bytes), "cp.async", where);
 }
@@ -85,7 +84,7 @@ void cp_async_mbarrier_arrive(SharedRef barrier, bool counted, Site where) {
 void cp_async_commit(Site) { current->copies.commit(); }
 
 void cp_async_wait(int pending, Site where) {
-    current->copies.wait(pending, &OperationGroup::written, where, "cp_async_wait",
+    current->copies.wait(pending, &OperationGroup::written, where, "cp.async.wait_group",
                          "copies have not landed");
 }
 

@@ -1,11 +1,6 @@
 #include "machine.h"
 
 #include "emulator/barriers.h"
-#include "explore.h"
-#include "emulator/mbarrier.h"
-#include "operations.h"
-#include "emulator/tensor_core.h"
-#include "emulator/tma.h"
 #include "emulator/warp.h"
 
 #include <algorithm>
@@ -294,7 +289,7 @@ void fail_with_deadlock(const Cluster &cluster) {
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     counts = {};
-    explore::launch_begins();
+    proof::launch_begins();
     trace::begin_launch(grid);
     report_faults();
     bank_reset();

@@ -1,7 +1,6 @@
 // ldmatrix and stmatrix: a warp moves up to four 8x8 matrices of 16-bit elements between shared
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
 #include "machine.h"
-#include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
 #include <cstring>
@@ -29,12 +28,9 @@ template <bool IS_WRITE>
 void move_all(void **arguments) {
     const auto move_of = [&](int lane) -> Move & { return *static_cast<Move *>(arguments[lane]); };
     const Move &first = move_of(0);
-    WarpAccess rows;
     for (int line = 0; line < first.matrices * ROWS; ++line) {
-        rows.lanes |= 1u << line;
-        rows.offsets[line] = move_of(line).row;
         const int matrix = line / ROWS, row = line % ROWS;
-        unsigned char *element = first.cta->shared.generic(rows.offsets[line], ROW_BYTES);
+        unsigned char *element = first.cta->shared.generic(move_of(line).row, ROW_BYTES);
         for (int column = 0; column < ROWS; ++column, element += 2) {
             const int lane = first.transposed ? column * 4 + row / 2 : row * 4 + column / 2;
             const int half = (first.transposed ? row : column) % 2;
@@ -45,7 +41,6 @@ void move_all(void **arguments) {
                 std::memcpy(&held, element, sizeof held);
         }
     }
-    count_matrix_access(rows, IS_WRITE, first.site);
 }
 
 // The name of the collective: lanes that call different forms have diverged.
@@ -66,6 +61,7 @@ void move_together(Move &move, const void *row, bool is_write) {
             fail(Mistake::MISUSE, move.site, "passed it here",
                  "%s: the row at shared address 0x%x is not 16-byte aligned", name,
                  SHARED_BASE + move.row);
+        bank_access(*current, move.row, ROW_BYTES, is_write, move.site.pc);
         access_shared(*move.cta, move.row, ROW_BYTES, {is_write, move.site});
         if (is_write)
             trace::wrote(*current, "shared memory", move.site);

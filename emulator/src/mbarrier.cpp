@@ -1,10 +1,10 @@
 #include "emulator/mbarrier.h"
 
 #include "machine.h"
-#include "mbarrier_name.h"
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -101,6 +101,25 @@ void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(bar
 
 // ---------------------------------------------------------------------------- reports
 
+struct BarrierName {
+    std::string name{};   // "full"; empty if the line has none
+    bool indexed = false; // one of an array
+    int index = -1;       // if the line itself names it
+};
+
+// In a line such as `full[i].init(...)`, or a call of something like init(&smem.full[i], ...).
+BarrierName barrier_name_in(const std::string &line) {
+    static const std::regex init(R"((\w+)(\[([^\]]*)\])?\.init\(|)"
+                                 R"(init\w*\([^,)\[]*?(\w+)(\[([^\]]*)\])?\s*[,)])");
+    std::smatch found;
+    if (!std::regex_search(line, found, init))
+        return {};
+    const int group = found[1].matched ? 1 : 4;
+    const std::string index = found[group + 2];
+    const bool is_number = !index.empty() && index.find_first_not_of("0123456789") == index.npos;
+    return {found[group], found[group + 1].matched, is_number ? std::atoi(index.c_str()) : -1};
+}
+
 // The name that the line which initialises the barrier gives it, or else the one that calls the
 // function which does: read from the source file once for each place. Elements of an array are
 // numbered by their addresses.
@@ -190,20 +209,11 @@ void check_aligned(SharedRef place, Site where, bool is_copy = false) {
 
 // The barrier at a place, whole and initialised.
 Barrier &whole_barrier(SharedRef place, Site where) {
-    Barrier *barrier = find_barrier(place);
-    if (barrier == nullptr) {
-        std::vector<Note> notes{note_of(where, current != nullptr ? "used it" : "used")};
-        // Who initialises it later, if a thread still does.
-        for (int i = 0; i < MOST_TESTS && current != nullptr && barrier == nullptr; ++i) {
-            let_others_run();
-            barrier = find_barrier(place);
-        }
-        if (barrier != nullptr)
-            notes.push_back(note_at(barrier->init_site, "the barrier is initialised here, later"));
-        fail(Mistake::LIFETIME, notes,
+    Barrier *const barrier = find_barrier(place);
+    if (barrier == nullptr)
+        fail(Mistake::LIFETIME, {note_of(where, current != nullptr ? "used it" : "used")},
              "%s is not initialised yet: no barrier (of the cluster, if any) after mbarrier.init",
              mbarrier_name(place).c_str());
-    }
     if (word_of(place) != packed(*barrier))
         fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,
                 "used it");
@@ -482,13 +492,9 @@ void mbarrier_init_fence(Site) {
 }
 
 std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order order, Scope scope,
-                              int count, Arrival how) {
+                              int count, bool drop) {
     Barrier &barrier = usable_barrier(place, where);
-    if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
-        count >= barrier.pending && barrier.bytes + bytes == 0)
-        fail_on(barrier, Mistake::MISUSE, " completes a phase by an arrival with .noComplete",
-                where, "arrived");
-    if (how == Arrival::DROP || how == Arrival::DROP_NO_COMPLETE)
+    if (drop)
         barrier.expected -= count;
     announce(barrier, bytes, where);
     if (count < 1 || count > barrier.pending)

@@ -1,4 +1,3 @@
-#include "multiply.h"
 
 #include "formats/half.h"
 #include "formats/number.h"

@@ -186,9 +186,10 @@ bool anything_pending() {
 
 const char *wait_of(std::string_view operation) {
     return operation == "TMA load"          ? "the wait on its mbarrier"
-           : operation.starts_with("wgmma") ? "wgmma_wait"
-           : operation == "TMA store" ? "bulk_commit, bulk_wait_read (for its source) or bulk_wait"
-           : operation == "cp.async"  ? "cp_async_commit or cp_async_wait"
+           : operation.starts_with("wgmma") ? "wgmma.wait_group"
+           : operation == "TMA store" ? "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read "
+                                        "(for its source) or cp.async.bulk.wait_group"
+           : operation == "cp.async"  ? "cp.async.commit_group or cp.async.wait_group"
                                       : "its wait";
 }
 

@@ -134,7 +134,7 @@ struct OperationGroups {
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
     // The thread waits until all groups but the last `pending` have taken the step. A report says
-    // "bulk_wait<0>: 2 stores have to be written".
+    // "cp.async.bulk.wait_group<0>: 2 stores have to be written".
     void wait(int pending, GroupStep OperationGroup::*step, Site where, const char *what,
               const char *missing_are);
 };

@@ -1,7 +1,6 @@
 #include "emulator/ptx.h"
 
 #include "machine.h"
-#include "tensor_box.h"
 
 #include <cstdio>
 #include <cstring>
@@ -131,23 +130,6 @@ void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel
 void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where) {
     return current->lane() < matrices * 8 ? memory_of(own_at(address, 16, what, where), 16)
                                           : nullptr;
-}
-
-// The matrix's rows become its columns. A lane has two neighbours of row lane / 4.
-static void transpose_lanes(void **pairs) {
-    std::uint16_t matrix[WARP_LANES / 4][8];
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        std::memcpy(&matrix[lane / 4][lane % 4 * 2], pairs[lane], sizeof(std::uint32_t));
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        std::uint16_t *const pair = static_cast<std::uint16_t *>(pairs[lane]);
-        pair[0] = matrix[lane % 4 * 2][lane / 4];
-        pair[1] = matrix[lane % 4 * 2 + 1][lane / 4];
-    }
-}
-
-std::uint32_t movmatrix(std::uint32_t pair, Site where) {
-    warp_together("movmatrix", &pair, transpose_lanes, where);
-    return pair;
 }
 
 // ---------------------------------------------------------------------------- wgmma

@@ -2,7 +2,6 @@
 // (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice. Here it is the most its
 // block and __launch_bounds__ leave to it, so that what is reported fails with any choice.
 #include "machine.h"
-#include "emulator/runtime.h"
 #include "emulator/warp.h"
 
 namespace emulator {
@@ -13,14 +12,6 @@ constexpr int REGISTERS = 65536; // of a multiprocessor
 constexpr int FEWEST = 24, MOST = 256, STEP = 8;
 
 int pool = REGISTERS;
-
-// At least, of all warps: one that has not asked yet may ask for the fewest.
-int registers_held(const Cta &cta) {
-    int sum = 0;
-    for (const Warp &warp : cta.warps)
-        sum += std::max(warp.registers.count, FEWEST) * WARP_LANES;
-    return sum;
-}
 
 } // namespace
 
@@ -37,14 +28,8 @@ void setmaxnreg(bool more, int registers, Site where) {
     warp_aligned(what, where);
     if (current->lane() != 0)
         return;
-    Cta &cta = *current->cta;
-    RegisterCount &warp = cta.warps[std::size_t(current->warp())].registers;
+    RegisterCount &warp = current->cta->warps[std::size_t(current->warp())].registers;
     warp = {registers, warp.changes + 1, where};
-    if (more && registers_held(cta) > pool)
-        fail(Mistake::DEADLOCK, where, "called it here",
-             "setmaxnreg.inc to %d registers waits for ever: the CTA's warps would hold %d "
-             "registers or more, and the CTA has at most %d",
-             registers, registers_held(cta), pool);
 }
 
 void check_register_changes(const Cta &cta) {
@@ -69,11 +54,12 @@ void check_register_changes(const Cta &cta) {
         if (warp.registers.count > most->registers.count)
             most = &warp;
     }
-    if (held * WARP_LANES > pool / int(cta.warps.size()) * asked)
+    const int had = pool / int(cta.warps.size()) * asked;
+    if (held * WARP_LANES > had)
         fail(Mistake::DEADLOCK, most->registers.site, "called it here",
-             "setmaxnreg.inc to %d registers waits for ever: the other warps of CTA %d never "
-             "gave enough back (setmaxnreg.dec)",
-             most->registers.count, cta.rank);
+             "setmaxnreg.inc to %d registers waits for ever: the warps of CTA %d that changed "
+             "theirs would hold %d, had at most %d, and never gave enough back (setmaxnreg.dec)",
+             most->registers.count, cta.rank, held * WARP_LANES, had);
 }
 
 } // namespace emulator

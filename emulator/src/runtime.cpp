@@ -1,5 +1,4 @@
 // CUDA's runtime: the device, launches, streams, events and memory.
-#include "emulator/emulator.h"
 #include "emulator/runtime.h"
 #include "global_memory.h"
 #include "machine.h"

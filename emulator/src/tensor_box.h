@@ -2,7 +2,6 @@
 // cuTensorMapEncodeTiled.)
 #pragma once
 
-#include "emulator/site.h"
 #include "emulator/tma.h"
 
 #include <cstdint>

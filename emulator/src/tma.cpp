@@ -5,7 +5,6 @@
 
 #include "global_memory.h"
 #include "machine.h"
-#include "tensor_box.h"
 
 #include <algorithm>
 #include <cstring>
@@ -70,7 +69,7 @@ Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const ch
                 Site where) {
     Box box{checked_map(map, at.rank, copy, where), at};
     if (!order::is_after_launch_before())
-        fail(Mistake::HAZARD, where, "started the copy here, without wait_for_launch_before",
+        fail(Mistake::HAZARD, where, "started the copy here, without griddepcontrol.wait",
              "%s in a kernel that was launched early, by a thread that neither has waited for "
              "the launch before, which may still use that memory, nor comes after one that has",
              copy);
@@ -298,7 +297,7 @@ void bulk_commit(Site) { current->bulk.commit(); }
 
 void bulk_wait(int pending, bool read, Site where) {
     current->bulk.wait(pending, read ? &OperationGroup::read : &OperationGroup::written, where,
-                       read ? "bulk_wait_read" : "bulk_wait",
+                       read ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group",
                        read ? "stores still have to read shared memory"
                             : "stores still have to be written");
 }
@@ -307,7 +306,8 @@ void tma_thread_exits(Thread &thread) {
     const OperationGroup &open = thread.bulk.open;
     if (open.operations > 0)
         fail(Mistake::MISUSE, {note_at(thread, open.site, "started the store here")},
-             "exit with a TMA store that the thread has never committed (bulk_commit)");
+             "exit with a TMA store that the thread has never committed "
+             "(cp.async.bulk.commit_group)");
 }
 
 } // namespace emulator

@@ -258,17 +258,6 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
     return mine.result;
 }
 
-std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
-                           int width, Site where) {
-    if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
-        reject(where, "%s in segments of %d lanes: not a power of two up to 32", name_of(how),
-               width);
-    const unsigned last = how == Shuffle::UP ? 0 : WARP_LANES - 1;
-    bool is_inside;
-    return warp_shuffle(how, mask, value, unsigned(operand),
-                        unsigned(WARP_LANES - width) << 8 | last, is_inside, where);
-}
-
 std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where,
                           const char *what) {
     ReducedLane mine = {how, value};

@@ -2,8 +2,6 @@
 // rules about accumulators that are still being written.
 #include "formats/e4m3.h"
 #include "machine.h"
-#include "multiply.h"
-#include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
 #include <algorithm>
@@ -30,14 +28,14 @@ void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, b
     const AccumulatorState &state = thread.accumulators;
     if (!state.fenced)
         fail(Mistake::HAZARD, claimed.site, "called wgmma here",
-             "wgmma without wgmma_fence: there has been none since the thread began");
+             "wgmma without wgmma.fence: there has been none since the thread began");
     bool is_known = false;
     for (const AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, claimed.begin, claimed.bytes))
             continue;
         if (range.touched)
             fail(Mistake::HAZARD, claimed.site, "called wgmma here",
-                 "wgmma without wgmma_fence: the accumulators were used by other code since the "
+                 "wgmma without wgmma.fence: the accumulators were used by other code since the "
                  "last one");
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
         if (!is_same && thread.wgmmas.in_flight(range.group))
@@ -77,7 +75,7 @@ void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment 
                 fail(Mistake::HAZARD,
                      {note_at(thread, where, "called wgmma here"),
                       note_at(thread, write.pc, "wrote them here")},
-                     "wgmma without wgmma_fence: registers of A were written since the last one");
+                     "wgmma without wgmma.fence: registers of A were written since the last one");
         claim_registers(state, {begin, 4, group, where, true});
     }
 }
@@ -179,7 +177,7 @@ const char *name_of(const WgmmaForm &form) {
 
 // Why a wgmma that a thread has called is in flight as far as the thread knows.
 std::string why_in_flight(const Thread &thread, std::uint64_t group) {
-    return thread.wgmmas.missing("wgmma_commit", "wgmma_wait", group);
+    return thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group", group);
 }
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
@@ -232,7 +230,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
 }
 
 void wgmma_fence(Site where) {
-    own_warpgroup("wgmma_fence", where);
+    own_warpgroup("wgmma.fence", where);
     AccumulatorState &state = current->accumulators;
     state.fenced = true;
     state.written.clear();
@@ -241,13 +239,13 @@ void wgmma_fence(Site where) {
 }
 
 void wgmma_commit(Site where) {
-    own_warpgroup("wgmma_commit", where);
+    own_warpgroup("wgmma.commit_group", where);
     current->wgmmas.commit();
 }
 
 void wgmma_wait(int pending, Site where) {
-    own_warpgroup("wgmma_wait", where);
-    current->wgmmas.wait(pending, &OperationGroup::written, where, "wgmma_wait",
+    own_warpgroup("wgmma.wait_group", where);
+    current->wgmmas.wait(pending, &OperationGroup::written, where, "wgmma.wait_group",
                          "wgmmas have not ended, which all 128 threads have to call");
 }
 
@@ -276,7 +274,8 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) 
     const auto own = std::size_t(thread.warpgroup());
     if (own < groups.size() && groups[own].agent == wgmma.agent)
         return why_in_flight(thread, thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
-    return "what tells others, a barrier or an arrival, is missing or precedes the wgmma_wait";
+    return "what tells others, a barrier or an arrival, is missing or precedes the "
+           "wgmma.wait_group";
 }
 
 void tensor_core_thread_exits(Thread &thread) {
@@ -286,7 +285,8 @@ void tensor_core_thread_exits(Thread &thread) {
     const Site site = thread.accumulators.ranges.back().site; // of the last one
     fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
          {note_at(thread, site, "called wgmma here")}, "exit with a wgmma that the thread has %s",
-         is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)");
+         is_committed ? "not waited for (wgmma.wait_group)"
+                      : "never committed (wgmma.commit_group)");
 }
 
 } // namespace emulator

@@ -76,8 +76,6 @@ def arguments(given: list[str]) -> argparse.Namespace:
     add("--seconds", type=float, default=600, help="limit of a run (default: %(default)s)")
     add("--first", action="store_true", help="stop after the first bad run")
     add("--quiet", action="store_true", help="one line per run, and reports")
-    of_format = "how reports are printed; gcc: as FILE:LINE: error: ... (default: %(default)s)"
-    add("--format", choices=["text", "gcc"], default="text", help=of_format)
     add("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
     add("--junit", type=Path, metavar="FILE", help="write the runs as JUnit's XML")
     add("--version", action="store_true", help="print the day and commit of the emulator's sources")
@@ -330,10 +328,6 @@ def run_all(options: argparse.Namespace, program: Path, advice: str) -> list[Run
         verdict = "ok" if status == 0 else f"exit status {status}"
         verdict += f", as under {min(before)}" if before else ""
         print(f"{name}: {verdict} ({made[-1].seconds:.1f} s)", flush=True)
-        if options.format == "gcc":
-            found = outputs.findings(made[-1], shown(options.file))
-            print(*(outputs.gcc(found[one]) for one in found if one not in seen), sep="", end="")
-            seen = {**dict.fromkeys(found, name), **seen}
         for piece, known in said:
             is_report = REPORT.match(piece) is not None
             is_quick = time.monotonic() - begun < STORY_LIMIT

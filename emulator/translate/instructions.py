@@ -70,8 +70,6 @@ CPP_NAMES = (
     | {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
     | {"gt": ">", "hi": ">", "ge": ">=", "hs": ">="}
     | {"idx": "INDEX", "bfly": "XOR", "test_wait": "TEST", "try_wait": "TRY"}
-    | {"arrive": "PLAIN", "arrive.noComplete": "NO_COMPLETE"}
-    | {"arrive_drop": "DROP", "arrive_drop.noComplete": "DROP_NO_COMPLETE"}
 )
 SINK = "_"
 

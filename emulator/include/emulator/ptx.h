@@ -197,13 +197,6 @@ EMULATOR_INLINE std::uint32_t funnel_shift(std::uint32_t low, std::uint32_t high
     return std::uint32_t(left ? both << count >> 32 : both >> count);
 }
 
-// szext.clamp: the low `count` bits, with the sign's above them if T has one.
-template <typename T>
-EMULATOR_INLINE T extended(T value, std::uint32_t count) {
-    const std::uint32_t unused = count < 32 ? 32 - count : 0;
-    return count == 0 ? T(0) : T(std::uint32_t(value) << unused) >> unused;
-}
-
 // lop3.b32.
 EMULATOR_INLINE std::uint32_t lop3(std::uint32_t a, std::uint32_t b, std::uint32_t c, int table) {
     std::uint32_t d = 0;
@@ -368,7 +361,6 @@ void unknown(const char *file, int line, const char *what);
 
 // The row whose address the lane passes to ldmatrix or stmatrix; nullptr if it passes none.
 void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where);
-std::uint32_t movmatrix(std::uint32_t pair, Site where);
 
 // An operand of an mma as one of twice as many columns of A.
 struct WithZeros {

@@ -61,9 +61,8 @@ void wait_for_launch_before();
 // the generic proxy comes before what the async proxy does afterwards.
 void fence_proxy_async(bool shared = true, bool global = false);
 
-// setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take, DEADLOCK if the CTA
-// cannot have that many. And a launch begins, of CTAs of `threads`, `ctas` of which must fit on a
-// multiprocessor.
+// setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take. A launch begins, of
+// CTAs of `threads`, `ctas` of which must fit on a multiprocessor.
 void setmaxnreg(bool more, int registers, Site where);
 void set_register_pool(int threads, int ctas);
 

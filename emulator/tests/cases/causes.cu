@@ -11,7 +11,7 @@
 // expect arrives_twice 64: hazard|misuse, says It has to wait first
 // expect waits 64, ring fixed 64, late fixed 64, store fixed 64: silent
 // expect ring 64: hazard|misuse, says refills the stage of full.0. without having waited on empty.0.: a thread
-// expect late 64: lifetime, says full.1. is not initialised yet(?s:.*)is initialised here, later
+// expect late 64: lifetime, says is not initialised yet
 // expect copies_uncommitted 64: hazard, says never committed: cp.async.commit_group is missing before the cp.async.wait_group in line \d+, which had
 // expect store 64: hazard, says not waited for: cp.async.bulk.wait_group.read is missing|may still read what was there: cp.async.bulk.wait_group.read is missing
 // expect proxy 64: hazard, says each thread that writes them needs a fence.proxy.async afterwards
