@@ -37,12 +37,6 @@ struct AccumulatorState {
     static constexpr std::size_t MOST_WRITES = 256;
 };
 
-// The offsets in the current CTA's shared memory of an operand's 16-byte chunks, line after line,
-// by its descriptor: of A ('A') with `rows` rows, or of B with as many columns. Fails with MISUSE
-// if it is not such an operand, with its swizzle pattern's alignment, inside of that memory.
-std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t descriptor, bool transposed,
-                                             std::uint32_t rows, Site where);
-
 // One wgmma of a warpgroup: complete once all 128 threads have called it.
 struct Wgmma {
     WgmmaForm form;

@@ -1,5 +1,5 @@
 // Copies of the generic proxy: TMA and wgmma see what they write after the thread's fence.
-#include "emulator/cp_async.h"
+#include "emulator/copies.h"
 
 #include "global_memory.h"
 #include "machine.h"

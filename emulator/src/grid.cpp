@@ -55,8 +55,8 @@ void check_operations_done(Cta &cta) {
 void exit_thread() {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
-    tma_thread_exits(thread);
-    tensor_core_thread_exits(thread);
+    thread.bulk.check_exit("TMA store", "cp.async.bulk.commit_group");
+    thread.wgmmas.check_exit("wgmma", "wgmma.commit_group", "wgmma.wait_group");
     proof::does_something_else();
     thread.finished = true;
     order::release(cta.exits);

@@ -12,12 +12,6 @@
 
 namespace emulator {
 
-// Copies that complete on a barrier and that no consumer has waited for.
-struct CopiesAhead {
-    std::uint64_t phase;
-    const Thread *issuer; // of the first
-};
-
 // What a thread has done on a barrier: the last phase that it has waited for (-1: the one before
 // the first), and the last even one and the last odd one that it has arrived in.
 struct Past {
@@ -49,8 +43,8 @@ struct Barrier {
     WaitQueue waiting{};
     order::Carrier carriers[3]{};            // of this phase and of the two before
     std::vector<Earlier> waits{}, expects{}; // for the last phase; not arrived after
-    bool in_ring = false;
-    std::vector<CopiesAhead> ahead{};
+    std::uint64_t issued = 0, consumed = 0;  // phases up to the last with copies; or waited for
+    const Thread *issuer = nullptr;          // of those
     std::unordered_map<const Thread *, Past> threads{};
     // The time and the phase of the last copy that landed, by its agent.
     std::unordered_map<std::uint32_t, std::pair<std::int32_t, std::uint64_t>> landed{};
@@ -349,14 +343,13 @@ void land(Barrier &barrier, int bytes, Site where) {
 // A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
 // unless it is the thread that issued them.
 void consume(Barrier &barrier, std::uint64_t phase) {
+    if (current == barrier.issuer || phase < barrier.consumed || barrier.issued <= barrier.consumed)
+        return;
     std::uint64_t ahead = 0; // of the CTA: phases with copies that no consumer has waited for
     for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
-        ahead += other.ahead.size();
-    const auto is_consumed = [&](const CopiesAhead &copies) {
-        return copies.phase <= phase && copies.issuer != current;
-    };
-    if (std::erase_if(barrier.ahead, is_consumed) == 0)
-        return;
+        if (other.issued > other.consumed) // a parity tells two apart
+            ahead += std::min<std::uint64_t>(other.issued - other.consumed, 2);
+    barrier.consumed = phase + 1;
     counts.ring_ahead_most = std::max(counts.ring_ahead_most, ahead);
     counts.ring_ahead_sum += ahead;
     ++counts.ring_ahead_samples;
@@ -396,8 +389,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
     // Approximate: a wait of .cta scope acquires from peers, too.
     order::acquire(barrier.carrier(phase), Scope::SYS, order == Order::RELAXED);
     record(barrier, phase, "waits", where);
-    if (!barrier.ahead.empty())
-        consume(barrier, phase);
+    consume(barrier, phase);
     return true;
 }
 
@@ -605,16 +597,12 @@ bool mbarrier_wait_token(SharedRef place, std::uint64_t token, Site where, Order
 
 void mbarrier_copy_issued(SharedRef place, Site where) {
     Barrier &barrier = barrier_of_copy(place, where);
-    if (!std::exchange(barrier.in_ring, true)) {
-        const auto in_ring = [](const auto &one) { return one.second.in_ring; };
-        counts.ring_slots = std::max<std::uint64_t>(
-            counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta).by_offset, in_ring));
-    }
-    // Phases that the parity can no longer tell apart were never waited for.
-    std::erase_if(barrier.ahead,
-                  [&](const CopiesAhead &copies) { return copies.phase + 2 <= barrier.phase; });
-    if (barrier.ahead.empty() || barrier.ahead.back().phase != barrier.phase)
-        barrier.ahead.push_back({barrier.phase, current});
+    barrier.issued = barrier.phase + 1;
+    if (std::exchange(barrier.issuer, current) != nullptr)
+        return;
+    const auto in_ring = [](const auto &one) { return one.second.issuer != nullptr; };
+    counts.ring_slots = std::max<std::uint64_t>(
+        counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta).by_offset, in_ring));
 }
 
 void mbarrier_copy_landed(SharedRef place, int bytes, Site where) {

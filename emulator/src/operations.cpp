@@ -238,6 +238,17 @@ std::string OperationGroups::missing(const char *commit, const char *wait, std::
                   last_wait.line());
 }
 
+void OperationGroups::check_exit(const char *name, const char *commit, const char *wait) const {
+    const auto last = std::ranges::find_if(committed.rbegin(), committed.rend(), std::identity(),
+                                           &OperationGroup::operations);
+    if (open.operations > 0)
+        fail(Mistake::MISUSE, open.site, "started it here",
+             "exit with a %s that the thread has never committed (%s)", name, commit);
+    if (wait != nullptr && last != committed.rend())
+        fail(Mistake::HAZARD, last->site, "started it here",
+             "exit with a %s that the thread has not waited for (%s)", name, wait);
+}
+
 void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
     GroupStep &taken = at(number).*step;
     --taken.missing;

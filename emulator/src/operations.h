@@ -131,6 +131,9 @@ struct OperationGroups {
     // the one that meets it knows, this thread or another one.
     std::string missing(const char *commit, const char *wait, std::uint64_t group,
                         bool by_other = false) const;
+    // The thread exits: MISUSE if an operation was not committed, HAZARD if it had to be waited
+    // for.
+    void check_exit(const char *name, const char *commit, const char *wait = nullptr) const;
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
     // The thread waits until all groups but the last `pending` have taken the step. A report says

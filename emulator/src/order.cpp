@@ -288,11 +288,6 @@ void merge(Carrier &to, Carrier &from) {
         part_of(to, part.scope).add(part.sum.sum(), Stamp{}); // nothing of the running agent's own
 }
 
-void acquire_briefly(const Carrier &carrier) {
-    for (const Part &part : carrier)
-        part.sum.add_to(now->clock);
-}
-
 bool is_after(Carrier &carrier, Epoch *missing) {
     const auto knows = [missing](std::uint32_t agent, const Times &times) {
         const std::int32_t time = times.done[int(Space::SHARED)];

@@ -54,22 +54,22 @@ std::uint32_t dynamic_smem_size() {
 
 // ---------------------------------------------------------------------------- addresses
 
-SharedRef at(std::uint32_t address, std::size_t bytes, Site where) {
+SharedRef any_at(std::uint32_t address, Site where) {
     const std::uint32_t in_cta = address & OFFSET_MASK;
-    if (in_cta < SHARED_BASE || in_cta - SHARED_BASE + bytes > own().shared.size())
+    if (in_cta < SHARED_BASE || in_cta - SHARED_BASE >= own().shared.size())
         fail(Mistake::ADDRESS, where, "used it here",
-             "%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes, address,
-             SHARED_BASE, SHARED_BASE + own().shared.size());
+             "shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", address, SHARED_BASE,
+             SHARED_BASE + own().shared.size());
     return {&cta_of_rank(int(cta_rank_of(address)), where), in_cta - SHARED_BASE};
 }
 
-SharedRef own_at(std::uint32_t address, std::size_t bytes, const char *what, Site where) {
+SharedRef own_at(std::uint32_t address, const char *what, Site where) {
     check_own(address, what, where);
-    return at(address, bytes, where);
+    return any_at(address, where);
 }
 
-SharedRef used_at(std::uint32_t address, std::size_t bytes, Site where) {
-    const SharedRef place = at(address, bytes, where);
+SharedRef used_at(std::uint32_t address, Site where) {
+    const SharedRef place = any_at(address, where);
     check_peer(*place.cta, where);
     peer_uses(*place.cta, where);
     return place;
@@ -98,8 +98,8 @@ void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site wher
     if (space == Space::GENERIC)
         return global(address);
     const std::uint32_t shared = std::uint32_t(address);
-    return memory_of(space == Space::SHARED ? own_at(shared, bytes, "a plain access", where)
-                                            : at(shared, bytes, where),
+    return memory_of(space == Space::SHARED ? own_at(shared, "a plain access", where)
+                                            : any_at(shared, where),
                      bytes);
 }
 
@@ -126,11 +126,6 @@ void unknown(const char *file, int line, const char *what) {
 void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel traps"); }
 
 // ---------------------------------------------------------------------------- matrices
-
-void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where) {
-    return current->lane() < matrices * 8 ? memory_of(own_at(address, 16, what, where), 16)
-                                          : nullptr;
-}
 
 // ---------------------------------------------------------------------------- wgmma
 

@@ -84,12 +84,6 @@ SharedRef::SharedRef(const void *object, Site where) : cta(current->cta) {
     offset = cta->shared.offset_of(object);
 }
 
-SharedRef::SharedRef(const void *object, int cta_rank, Site where) : SharedRef(object, where) {
-    cta = &cta_of_rank(cta_rank, where);
-    check_peer(*cta, where);
-    peer_uses(*cta, where);
-}
-
 std::uint32_t shared_address(const void *object, Site where) {
     return SHARED_BASE + SharedRef(object, where).offset;
 }

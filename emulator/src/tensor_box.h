@@ -2,7 +2,7 @@
 // cuTensorMapEncodeTiled.)
 #pragma once
 
-#include "emulator/tma.h"
+#include "emulator/copies.h"
 
 #include <cstdint>
 #include <functional>

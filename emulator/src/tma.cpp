@@ -1,7 +1,7 @@
 // TMA: loads, what cp.async.bulk and st.async send to other CTAs, and stores, in the bulk groups in
 // which a thread waits for them. A store happens in two steps: it reads shared memory, and later it
 // writes global memory.
-#include "emulator/tma.h"
+#include "emulator/copies.h"
 
 #include "global_memory.h"
 #include "machine.h"
@@ -300,14 +300,6 @@ void bulk_wait(int pending, bool read, Site where) {
                        read ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group",
                        read ? "stores still have to read shared memory"
                             : "stores still have to be written");
-}
-
-void tma_thread_exits(Thread &thread) {
-    const OperationGroup &open = thread.bulk.open;
-    if (open.operations > 0)
-        fail(Mistake::MISUSE, {note_at(thread, open.site, "started the store here")},
-             "exit with a TMA store that the thread has never committed "
-             "(cp.async.bulk.commit_group)");
 }
 
 } // namespace emulator

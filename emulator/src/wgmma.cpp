@@ -22,14 +22,12 @@ bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
 }
 
 // The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
-// and no wgmma of another shape may be writing there. If it adds to accumulators that no earlier
-// wgmma wrote, the thread must have written them.
-void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, bool adds) {
+// and no wgmma of another shape may be writing there.
+void check_accumulators(const Thread &thread, const AccumulatorRange &claimed) {
     const AccumulatorState &state = thread.accumulators;
     if (!state.fenced)
         fail(Mistake::HAZARD, claimed.site, "called wgmma here",
              "wgmma without wgmma.fence: there has been none since the thread began");
-    bool is_known = false;
     for (const AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, claimed.begin, claimed.bytes))
             continue;
@@ -45,13 +43,7 @@ void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, b
                  "wgmma with n = %zu on accumulators that overlap those of one in flight, "
                  "with n = %zu",
                  claimed.bytes / 2, range.bytes / 2);
-        is_known |= is_same;
     }
-    std::uint32_t first;
-    std::memcpy(&first, claimed.begin, sizeof first);
-    if (adds && !is_known && first == FIBER_POISON)
-        fail(Mistake::HAZARD, claimed.site, "called wgmma here",
-             "wgmma adds to accumulators that the thread has never written");
 }
 
 // From now on the wgmma uses these. Ranges that overlap it are dropped: those of its accumulators,
@@ -78,6 +70,89 @@ void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment 
                      "wgmma without wgmma.fence: registers of A were written since the last one");
         claim_registers(state, {begin, 4, group, where, true});
     }
+}
+
+// ------------------------------------------------------------------------------ the operands
+// An operand has K_BYTES of K for each row of A or column of B, in 16-byte chunks. Lines of chunks
+// are rows (of A, or columns of B) if the operand is K-major, with 2 chunks each, and the 16
+// columns of K if it is MN-major (transposed), with one chunk for 8 rows. The parts of eight lines
+// and of `span` bytes of each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix Descriptor
+// Format; Strides; Canonical Layouts.)
+
+constexpr std::uint32_t GROUP_LINES = 8;
+constexpr std::uint32_t COLUMNS = 16;
+constexpr std::uint32_t CHUNK_ELEMENTS = 8;
+constexpr int SWIZZLES[] = {0, 3, 2, 1}; // the upper two bits, as in CUtensorMapSwizzle
+
+struct Descriptor {
+    char name; // 'A' or 'B'
+    std::uint64_t bits;
+    Site where;
+
+    std::uint32_t field(int first, int size) const {
+        return std::uint32_t(bits >> first) & ((1u << size) - 1);
+    }
+    [[noreturn]] void reject(const std::string &why) const {
+        fail(Mistake::MISUSE, where, "called wgmma here",
+             "wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)bits,
+             why.c_str());
+    }
+};
+
+// A swizzle's pattern repeats from the address that is a multiple of its size: the operand begins
+// in the pattern's first line, and the chunks that lie side by side there stay in it.
+void check_start(const Descriptor &descriptor, std::uint32_t start, std::uint32_t span,
+                 std::uint32_t side_by_side, bool transposed) {
+    const std::uint32_t pattern = GROUP_LINES * span;
+    if (start % pattern + side_by_side * SWIZZLE_CHUNK > span)
+        descriptor.reject(format(
+            "starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
+            "bytes%s",
+            start, transposed ? "rows" : "32 bytes of K", pattern, hint_on_alignment().c_str()));
+}
+
+// The offsets in the current CTA's shared memory of an operand's 16-byte chunks, line after line:
+// of A ('A') with `rows` rows, or of B with as many columns. Fails with MISUSE if it is not such an
+// operand, with its swizzle pattern's alignment, inside of that memory.
+std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t bits, bool transposed,
+                                             std::uint32_t rows, Site where) {
+    const Descriptor descriptor{name, bits, where};
+    const std::uint32_t start = descriptor.field(0, 14) << 4;
+    const int swizzle = SWIZZLES[bits >> 62];
+    if (descriptor.field(49, 3) != 0)
+        descriptor.reject("has a base offset, which is not modelled");
+
+    const std::uint32_t lines = transposed ? COLUMNS : rows;
+    const std::uint32_t chunks = (transposed ? rows : COLUMNS) / CHUNK_ELEMENTS; // of a line
+    const std::uint32_t in_span = 1u << (transposed ? swizzle : swizzle != 0);   // chunks
+    // Bytes from a span to the next one in a line, and from eight lines to the next eight.
+    std::uint32_t chunk_jump = descriptor.field(16, 14) << 4;
+    std::uint32_t line_jump = descriptor.field(32, 14) << 4;
+    if (transposed && swizzle == 0)
+        std::swap(chunk_jump, line_jump);
+
+    const std::uint32_t span = swizzle_span(swizzle), pattern = GROUP_LINES * span;
+    const std::uint32_t in_pattern = swizzle != 0 ? start % pattern : 0;
+    if (swizzle != 0)
+        check_start(descriptor, start, span, std::min(chunks, in_span), transposed);
+    const std::uint64_t last_line = (lines - 1) / GROUP_LINES, last_span = (chunks - 1) / in_span;
+    const std::uint64_t end =
+        start - in_pattern + last_line * line_jump + last_span * chunk_jump + pattern;
+    if (start < SHARED_BASE || end > SHARED_BASE + current->cta->shared.size())
+        descriptor.reject(
+            format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory", start,
+                   (unsigned long long)end));
+
+    std::vector<std::uint32_t> offsets;
+    offsets.reserve(lines * chunks);
+    for (std::uint32_t line = 0; line < lines; ++line)
+        for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+            const std::uint32_t group = line / GROUP_LINES * line_jump + line % GROUP_LINES * span;
+            const std::uint32_t part = chunk / in_span * chunk_jump;
+            const std::uint32_t address = start + group + part + chunk % in_span * SWIZZLE_CHUNK;
+            offsets.push_back(swizzle_address(address, swizzle) - SHARED_BASE);
+        }
+    return offsets;
 }
 
 // ------------------------------------------------------------------------------ the warpgroup
@@ -112,7 +187,7 @@ void execute(const Operation &operation, Warpgroup &group) {
     Cta &cta = *operation.cta;
     static std::uint8_t b[WGMMA_LARGEST_N * K_BYTES];
     Wgmma &slot = group.slot(group.executed);
-    order::acquire_briefly(slot.called); // what its 128 threads did before
+    order::acquire(slot.called); // what its 128 threads did before
     if (!slot.a_chunks.empty())
         read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site, " of A");
     read_chunks(cta, slot.b_chunks, b, slot.site, " of B");
@@ -208,7 +283,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     const std::uint64_t number = self.wgmmas.started, own = self.wgmmas.join(where);
     const AccumulatorRange claimed{reinterpret_cast<const char *>(acc),
                                    sizeof(float) * std::size_t(form.n) / 2, own, where};
-    check_accumulators(self, claimed, form.accumulate);
+    check_accumulators(self, claimed);
     claim_registers(state, claimed);
     if (registers != nullptr)
         claim_a(self, state, *registers, own, where);
@@ -276,17 +351,6 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) 
         return why_in_flight(thread, thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
     return "what tells others, a barrier or an arrival, is missing or precedes the "
            "wgmma.wait_group";
-}
-
-void tensor_core_thread_exits(Thread &thread) {
-    const bool is_committed = thread.wgmmas.open.operations == 0;
-    if (is_committed && std::ranges::none_of(thread.wgmmas.committed, &OperationGroup::operations))
-        return;
-    const Site site = thread.accumulators.ranges.back().site; // of the last one
-    fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
-         {note_at(thread, site, "called wgmma here")}, "exit with a wgmma that the thread has %s",
-         is_committed ? "not waited for (wgmma.wait_group)"
-                      : "never committed (wgmma.commit_group)");
 }
 
 } // namespace emulator

@@ -17,10 +17,8 @@ struct SharedRef {
     std::uint32_t offset;
 
     SharedRef(Cta *cta, std::uint32_t offset) : cta(cta), offset(offset) {}
-    // The own CTA's: ADDRESS for anything else. And the object at the same offset of CTA `cta_rank`
-    // of the cluster, which the thread uses: LIFETIME if the CTA isn't there. (mapa)
+    // The own CTA's: ADDRESS for anything else.
     SharedRef(const void *object, Site where);
-    SharedRef(const void *object, int cta_rank, Site where);
 };
 
 // mbarrier.init by the current thread, on its own CTA: phases of `arrivals`, 1 to 2^20 - 1. No

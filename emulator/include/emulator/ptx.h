@@ -8,12 +8,11 @@
 
 #include "emulator/atomics.h"
 #include "emulator/barriers.h"
-#include "emulator/cp_async.h"
+#include "emulator/copies.h"
 #include "emulator/mbarrier.h"
 #include "formats/half.h"
 #include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
-#include "emulator/tma.h"
 #include "emulator/warp.h"
 
 #include <cuda.h>
@@ -252,9 +251,9 @@ EMULATOR_INLINE void *global(std::uint64_t address) { return reinterpret_cast<vo
 
 // What a shared address names: of any CTA, of the own one alone, for `what`; or what the thread
 // uses itself. And a pointer to it.
-SharedRef at(std::uint32_t address, std::size_t bytes, Site where);
-SharedRef own_at(std::uint32_t address, std::size_t bytes, const char *what, Site where);
-SharedRef used_at(std::uint32_t address, std::size_t bytes, Site where);
+SharedRef any_at(std::uint32_t address, Site where);
+SharedRef own_at(std::uint32_t address, const char *what, Site where);
+SharedRef used_at(std::uint32_t address, Site where);
 void *memory_of(SharedRef place, std::size_t bytes);
 
 // mapa and getctarank.
@@ -358,9 +357,6 @@ void tensor_reduce(const void *map, const Coordinates &at, SharedRef from,
 void unknown(const char *file, int line, const char *what);
 
 // ---------------------------------------------------------------------------- matrices
-
-// The row whose address the lane passes to ldmatrix or stmatrix; nullptr if it passes none.
-void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where);
 
 // An operand of an mma as one of twice as many columns of A.
 struct WithZeros {
