@@ -18,13 +18,13 @@
 
 #include "check.h"
 
-int main(int argc, char **argv) {
+int main(int, char **argv) {
     const int M = 512, N = 256, K = 160;
     void (*const kernels[])(half *, half *, half *, size_t, size_t, size_t) = {
         mmaNaive,         mmaBase,        mmaPermuted,    mmaAsync,      mmaAsyncPg2s,
         mmaAsyncPg2sPs2r, mmaAsyncStage2, mmaAsyncStage3, mmaAsyncStage4};
     const auto a = numbers<half>(M * K, 1), b = numbers<half>(N * K, 2);
     half *da = on_device(a), *db = on_device(b), *dc = on_device(std::vector<half>(M * N));
-    kernels[number_of(argc, argv, 1, 9) - 1](da, db, dc, M, N, K);
-    return compare(dc, product(a, b, M, N, K), N);
+    kernels[atoi(argv[1]) - 1](da, db, dc, M, N, K);
+    return compare(dc, product(a, b, M, N, K));
 }

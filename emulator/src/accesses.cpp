@@ -181,10 +181,15 @@ void volatile_access(const void *address, std::size_t bytes, bool is_write, void
         proof::accessed(one, touch);
 }
 
-// An atomic of the C++ library that changed nothing.
-void may_poll(const volatile void *address, void *pc) {
-    if (current != nullptr)
-        may_spin(const_cast<const void *>(address), std::uintptr_t(pc));
+// An atomic of the C++ library: one that changes nothing may be part of a loop.
+template <typename Word>
+Word atomic_access(volatile Word *address, Word value, void *pc) {
+    const Word before = *address;
+    if (before != value)
+        *address = value;
+    else if (current != nullptr)
+        may_spin(const_cast<const Word *>(address), std::uintptr_t(pc));
+    return before;
 }
 
 } // namespace
@@ -235,37 +240,29 @@ RANGE(write, true)
 void __tsan_atomic_thread_fence(int) {}
 void __tsan_atomic_signal_fence(int) {}
 
-// One that changes *p by `builtin` and returns what was there.
-#define ATOMIC_CHANGE(name, Word, builtin)                                                         \
+// One that makes *p `value`, and those that compare first.
+#define ATOMIC(name, Word, value)                                                                  \
     Word name(volatile Word *p, Word v, int) {                                                     \
-        const Word before = builtin(p, v, __ATOMIC_SEQ_CST);                                       \
-        if (*p == before)                                                                          \
-            may_poll(p, __builtin_return_address(0));                                              \
-        return before;                                                                             \
+        return atomic_access<Word>(p, Word(value), __builtin_return_address(0));                   \
     }
 #define ATOMIC_COMPARE(name, Word)                                                                 \
     bool name(volatile Word *p, Word *expected, Word v, int, int) {                                \
-        const bool changed = __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,  \
-                                                         __ATOMIC_SEQ_CST);                        \
-        if (!changed)                                                                              \
-            may_poll(p, __builtin_return_address(0));                                              \
-        return changed;                                                                            \
+        const Word wanted = std::exchange(*expected, *p), value = wanted == *p ? v : *p;           \
+        atomic_access<Word>(p, value, __builtin_return_address(0));                                \
+        return wanted == *expected;                                                                \
     }
 #define ATOMICS(prefix, Word)                                                                      \
-    Word prefix##_load(const volatile Word *p, int) {                                              \
-        may_poll(p, __builtin_return_address(0));                                                  \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
+    Word prefix##_load(volatile Word *p, int) {                                                    \
+        return atomic_access<Word>(p, *p, __builtin_return_address(0));                            \
     }                                                                                              \
-    void prefix##_store(volatile Word *p, Word v, int) {                                           \
-        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                  \
-    }                                                                                              \
-    ATOMIC_CHANGE(prefix##_exchange, Word, __atomic_exchange_n)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_add, Word, __atomic_fetch_add)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_sub, Word, __atomic_fetch_sub)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_and, Word, __atomic_fetch_and)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_or, Word, __atomic_fetch_or)                                      \
-    ATOMIC_CHANGE(prefix##_fetch_xor, Word, __atomic_fetch_xor)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_nand, Word, __atomic_fetch_nand)                                  \
+    void prefix##_store(volatile Word *p, Word v, int) { *p = v; }                                 \
+    ATOMIC(prefix##_exchange, Word, v)                                                             \
+    ATOMIC(prefix##_fetch_add, Word, *p + v)                                                       \
+    ATOMIC(prefix##_fetch_sub, Word, *p - v)                                                       \
+    ATOMIC(prefix##_fetch_and, Word, *p &v)                                                        \
+    ATOMIC(prefix##_fetch_or, Word, *p | v)                                                        \
+    ATOMIC(prefix##_fetch_xor, Word, *p ^ v)                                                       \
+    ATOMIC(prefix##_fetch_nand, Word, ~(*p & v))                                                   \
     ATOMIC_COMPARE(prefix##_compare_exchange_strong, Word)                                         \
     ATOMIC_COMPARE(prefix##_compare_exchange_weak, Word)
 ATOMICS(__tsan_atomic8, std::uint8_t)

@@ -17,8 +17,7 @@ constexpr std::size_t CHUNK = 16;            // bytes that are mostly accessed a
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 Pages global_pages;
-bool matrix_read = false, constant_read = false; // runtime.h
-const char *output = nullptr;                    // that the host watches
+const char *output = nullptr; // that the host watches
 std::size_t output_bytes = 0;
 
 // ---------------------------------------------------------------------------- places
@@ -455,11 +454,6 @@ void touch_pages(Running &now) {
 }
 
 } // namespace
-
-MatrixRead::MatrixRead() { matrix_read = true; }
-MatrixRead::~MatrixRead() { matrix_read = false; }
-ConstantRead::ConstantRead() { constant_read = true; }
-ConstantRead::~ConstantRead() { constant_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};

@@ -214,18 +214,6 @@ Barrier &whole_barrier(SharedRef place, Site where) {
     return *barrier;
 }
 
-// The initialising thread's mbarrier_init_fence() has to come first. In others' programs
-// fence.proxy.async will do for copies, and threads need neither: what orders them is enough.
-void check_fenced(const Barrier &barrier, Site where, const char *did) {
-    if (barrier.init.async || !order::is_unfenced(barrier.init, Space::SHARED))
-        return;
-    fail_unless_allowed(
-        "barrier-fence", Mistake::LIFETIME, notes_of(barrier, where, did),
-        "%s is initialised but not yet fenced %s", mbarrier_name(barrier.place).c_str(),
-        translated_program ? "for the async proxy (fence.mbarrier_init or fence.proxy.async)"
-                           : "(fence.mbarrier_init, which the emulator always requires)");
-}
-
 // The barrier, if the current thread may use it; others may go first.
 Barrier &usable_barrier(SharedRef place, Site where) {
     schedule_point();
@@ -233,8 +221,6 @@ Barrier &usable_barrier(SharedRef place, Site where) {
     Barrier &barrier = whole_barrier(place, where);
     if (current == barrier.initialiser)
         return barrier;
-    if (!translated_program)
-        check_fenced(barrier, where, "used it");
     const bool is_relaxed = barrier.init.async && current->cluster_waits > barrier.ready_in;
     if (!is_relaxed && !order::is_before(barrier.init, Space::SHARED)) {
         story::begin({order::epoch_now(), "uses", where},
@@ -249,7 +235,13 @@ Barrier &usable_barrier(SharedRef place, Site where) {
 Barrier &barrier_of_copy(SharedRef place, Site where) {
     check_aligned(place, where, true);
     Barrier &barrier = whole_barrier(place, where);
-    check_fenced(barrier, where, "started a copy that completes on it");
+    if (!barrier.init.async && order::is_unfenced(barrier.init, Space::SHARED))
+        fail_unless_allowed(
+            "barrier-fence", Mistake::LIFETIME,
+            notes_of(barrier, where, "started a copy that completes on it"),
+            "%s is initialised but not yet fenced for the async proxy (fence.mbarrier_init or "
+            "fence.proxy.async)",
+            mbarrier_name(place).c_str());
     return barrier;
 }
 
@@ -405,26 +397,32 @@ std::string mbarrier_name(SharedRef place) {
     return name;
 }
 
+// The barrier on which a copy completed, or nullptr.
+static Barrier *barrier_after(const order::Epoch &copy) {
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+        for (auto &[offset, barrier] : barriers_of(*cta).by_offset)
+            if (const auto landed = barrier.landed.find(copy.agent);
+                landed != barrier.landed.end() && landed->second.first == copy.time)
+                return &barrier;
+    return nullptr;
+}
+
 std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
-    for (const std::unique_ptr<Cta> &cta : thread.cta->cluster->ctas)
-        for (auto &[offset, barrier] : barriers_of(*cta).by_offset) {
-            const auto landed = barrier.landed.find(copy.agent);
-            if (landed == barrier.landed.end() || landed->second.first != copy.time)
-                continue;
-            const auto phase = std::int64_t(landed->second.second);
-            const std::int64_t last = barrier.threads[&thread].waited;
-            const std::string name = mbarrier_name(barrier.place), who = name_of(thread);
-            if (last == Past::NONE)
-                return who + " has not waited on " + name + ", nor comes after a thread that has";
-            if (last >= phase)
-                return (translated_program ? "the wait is relaxed, or " : "") +
-                       ("fewer bytes were announced on " + name) + " than came";
-            return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
-                          "phase %lld: is the parity right, and the stage?",
-                          who.c_str(), name.c_str(), (long long)(last),
-                          last < 0 ? " (which passes at once)" : "", (long long)(phase));
-        }
-    return "";
+    Barrier *const barrier = barrier_after(copy);
+    if (barrier == nullptr)
+        return "";
+    const auto phase = std::int64_t(barrier->landed[copy.agent].second);
+    const std::int64_t last = barrier->threads[&thread].waited;
+    const std::string name = mbarrier_name(barrier->place), who = name_of(thread);
+    if (last == Past::NONE)
+        return who + " has not waited on " + name + ", nor comes after a thread that has";
+    if (last >= phase)
+        return (translated_program ? "the wait is relaxed, or " : "") +
+               ("fewer bytes were announced on " + name) + " than came";
+    return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
+                  "phase %lld: is the parity right, and the stage?",
+                  who.c_str(), name.c_str(), (long long)(last),
+                  last < 0 ? " (which passes at once)" : "", (long long)(phase));
 }
 
 static std::string too_few_bytes(const Barrier &barrier, const char *come,
@@ -435,13 +433,10 @@ static std::string too_few_bytes(const Barrier &barrier, const char *come,
 }
 
 std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes) {
-    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
-        for (const auto &[offset, barrier] : barriers_of(*cta).by_offset)
-            if (const auto landed = barrier.landed.find(copy.agent);
-                barrier.bytes < 0 && barrier.announced_at.line() > 0 &&
-                landed != barrier.landed.end() && landed->second.first == copy.time)
-                return too_few_bytes(barrier, "came", notes);
-    return "";
+    const Barrier *const barrier = barrier_after(copy);
+    return barrier != nullptr && barrier->bytes < 0 && barrier->announced_at.line() > 0
+               ? too_few_bytes(*barrier, "came", notes)
+               : "";
 }
 
 std::string too_few_bytes(const Operation &load, std::vector<Note> &notes) {

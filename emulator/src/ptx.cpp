@@ -81,8 +81,7 @@ void *memory_of(SharedRef place, std::size_t bytes) {
 
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
     check_own(address, "mapa", where);
-    if (rank >= current_cluster->ctas.size())
-        reject(where, "mapa: CTA %u of a cluster of %zu", rank, current_cluster->ctas.size());
+    cta_of_rank(int(rank), where);
     return (address & OFFSET_MASK) | (rank + 1) << RANK_SHIFT;
 }
 

@@ -50,7 +50,6 @@ CONSTANT = re.compile(
     r"(?:#[ \t]*define[ \t]+(\w+)[ \t]+|\b(\w+)[ \t]*=[ \t]*)"
     rf"((\()?{LITERAL}(?:[ \t]*(?:\*|<<)[ \t]*{LITERAL})*(?(4)\)))(?![\w.])"
 )
-LARGE = 64
 STORY_LIMIT = 20  # seconds of a run that is repeated for its story
 
 
@@ -98,14 +97,6 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def value_of(text: str) -> int:
-    """Of a product or shift of literals."""
-    value = 1
-    for shift, number in re.findall(r"(<<)?\s*(\d+)", text):
-        value = value << min(int(number), 64) if shift else value * int(number)
-    return value
-
-
 class Program:
     """The user's files, copied into a folder in which each lies where it does on the machine: so
     includes find them."""
@@ -116,7 +107,6 @@ class Program:
         shutil.rmtree(self.out, ignore_errors=True)
         self.given = dict(one.split("=", 1) for one in options.set)
         self.missing: list[str] = []  # headers that the emulator lacks
-        self.sizes: list[tuple[int, str]] = []  # of constants, and how to say each
         for folder in options.include:
             self.copied(Path(folder)).mkdir(parents=True, exist_ok=True)
         files = [name for name in self.included() if not name.startswith(OWN_FOLDERS)]
@@ -139,14 +129,9 @@ class Program:
     def copy(self, path: Path) -> str:
         """With the constants that are given. Returns the name that messages have."""
         text, edits = path.read_text(encoding="utf-8", errors="surrogateescape"), []
-        code = without_comments(text)
-        for found in CONSTANT.finditer(code):
-            name, size = found[1] or found[2], value_of(found[3])
-            if size >= LARGE and name in self.given:
+        for found in CONSTANT.finditer(without_comments(text)):
+            if (name := found[1] or found[2]) in self.given:
                 edits.append((*found.span(3), self.given[name]))
-            elif size >= LARGE:
-                line = code.count("\n", 0, found.start()) + 1
-                self.sizes.append((size, f"{name} = {size} ({shown(path)}:{line})"))
         self.write(self.copied(path), f'#line 1 "{shown(path)}"\n{edited(text, edits)}')
         return shown(path)
 
@@ -159,11 +144,9 @@ class Program:
 
     def advice(self) -> str:
         """How to make a run shorter."""
-        largest = ", ".join(text for _, text in sorted(self.sizes, reverse=True)[:3])
-        takes = (
-            " or by arguments after --" if "argv" in self.main.read_text(errors="ignore") else ""
-        )
-        return f"Make it smaller by --set NAME=VALUE{takes}: {largest or 'no constant is large'}"
+        has_arguments = "argv" in self.main.read_text(errors="ignore")
+        takes = " or by arguments after --" if has_arguments else ""
+        return f"Make it smaller by --set NAME=VALUE{takes}"
 
     def translate(self) -> str:
         """All that is to be compiled."""

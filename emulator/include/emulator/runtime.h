@@ -69,14 +69,14 @@ void set_register_pool(int threads, int ctas);
 // How the plain reads of a thread are meant while one of these exists: they load a matrix, of which
 // parts outside of the problem need not have been written; or what the kernel never writes
 // (ld.global.nc).
-struct MatrixRead {
-    MatrixRead();
-    ~MatrixRead();
+inline bool matrix_read = false, constant_read = false;
+template <bool &READ>
+struct Reads {
+    Reads() { READ = true; }
+    ~Reads() { READ = false; }
 };
-struct ConstantRead {
-    ConstantRead();
-    ~ConstantRead();
-};
+using MatrixRead = Reads<matrix_read>;
+using ConstantRead = Reads<constant_read>;
 
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();
