@@ -17,6 +17,7 @@ constexpr std::size_t CHUNK = 16;            // bytes that are mostly accessed a
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 Pages global_pages;
+bool has_constants = false;   // whether any read was one of those
 const char *output = nullptr; // that the host watches
 std::size_t output_bytes = 0;
 
@@ -70,8 +71,10 @@ Epoch epoch_of(const CellAccess &access) {
     made.place = number_of({is_operation ? Origin(context.who.where) : access.where,
                             context.who.operation, access.commuting});
     made.strength = std::uint8_t(access.strength);
-    if (constant_read && !access.is_write)
+    if (constant_read && !access.is_write) {
         made.strength = std::uint8_t(Strength::CONSTANT);
+        has_constants = true;
+    }
     made.scope = std::uint8_t(access.scope);
     // A volatile write after a fence is a flag's.
     if (access.strength == Strength::VOLATILE && access.is_write && order::has_fenced())
@@ -371,7 +374,7 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
 // on the order of the two.
 void check_output(const Running &now, const Epoch &before) {
     const std::size_t offset = now.begin - std::uintptr_t(output);
-    if (now.space == Space::GLOBAL && now.access.is_write && offset < output_bytes &&
+    if (now.access.is_write && now.space == Space::GLOBAL && offset < output_bytes &&
         now.access.strength != Strength::ATOMIC && before.cluster != 0 &&
         !order::is_of_earlier_work(before))
         fail(Mistake::HAZARD, {note_of(now.mine, true), note_of(before, true)},
@@ -394,11 +397,13 @@ void touch(Cell &cell, Running &now) {
     if (now.access.later)
         return;
     if (!now.access.is_write) {
-        check_constant(now, cell.write, true);
+        if (has_constants)
+            check_constant(now, cell.write, true);
         add_read(cell, now);
         return;
     }
-    check_constant(now, cell.read, false);
+    if (has_constants)
+        check_constant(now, cell.read, false);
     if (cell.read.cluster != 0)
         check_after(now, cell.read, false, cell);
     for (const Epoch &read : cell.more)

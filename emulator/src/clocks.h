@@ -68,7 +68,7 @@ public:
     // What an agent knows, and its own time; or what of both is about shared memory.
     void add(const Clock &clock, const Stamp &self);
     void add_of_shared(const Clock &clock, const Stamp &self);
-    void add(const Stamp &self) { sum_.stamps.push_back(self); }
+    void add(const Stamp &self) { sum_.add(self); }
     const Clock &sum();
 
 private:
