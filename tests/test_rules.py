@@ -58,9 +58,9 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 55206,
-    "emulator": 13958,
-    "emulator/tests": 3116,
+    ".": 54515,
+    "emulator": 13299,
+    "emulator/tests": 3084,
     "common/harness common/step.h": 5870,
     "bench notes/tools": 5518,
     "Makefile make": 742,

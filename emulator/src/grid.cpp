@@ -168,7 +168,8 @@ void say_if_slow() {
 // The current cluster's threads have exited.
 void end_cluster() {
     say_if_slow();
-    complete_all();
+    while (complete_one())
+        continue;
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
         for (Warp &warp : cta->warps)
             accesses_warp_met(warp);

@@ -53,9 +53,7 @@ struct Barrier {
 };
 
 // The barriers of a CTA by offset.
-struct Mbarriers {
-    std::unordered_map<std::uint32_t, Barrier> by_offset;
-};
+struct Mbarriers : std::unordered_map<std::uint32_t, Barrier> {};
 
 namespace {
 
@@ -73,7 +71,7 @@ Mbarriers &barriers_of(Cta &cta) {
 
 // The barrier at a place, or nullptr.
 Barrier *find_barrier(SharedRef place) {
-    auto &barriers = barriers_of(*place.cta).by_offset;
+    auto &barriers = barriers_of(*place.cta);
     const auto found = barriers.find(place.offset);
     return found == barriers.end() ? nullptr : &found->second;
 }
@@ -135,7 +133,7 @@ std::string name_in_source(const Barrier &barrier) {
     const auto is_below = [&](const auto &one) {
         return one.first < barrier.place.offset && name_at(one.second.init_site).name == name;
     };
-    const auto below = std::ranges::count_if(barriers_of(*barrier.place.cta).by_offset, is_below);
+    const auto below = std::ranges::count_if(barriers_of(*barrier.place.cta), is_below);
     return format("%s[%d]", name.c_str(), index >= 0 ? index : int(below));
 }
 
@@ -148,7 +146,7 @@ std::string state_of(const Barrier &barrier) {
         text += format(", %d bytes landed that were not announced", -barrier.bytes);
     else if (barrier.announced > 0)
         text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
-    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (barrier.bytes > 0 && other.bytes < 0)
             text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
     return text;
@@ -158,7 +156,7 @@ std::string state_of(const Barrier &barrier) {
 std::string partner_of(const Barrier &barrier) {
     const std::string name = mbarrier_name(barrier.place);
     const std::size_t index = name.find('[');
-    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (const std::string its = mbarrier_name(other.place);
             index != std::string::npos && its != name && its.ends_with(name.substr(index)))
             return its;
@@ -192,12 +190,9 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 
 // ---------------------------------------------------------------------------- checks
 
-// `is_copy`: a copy completes on it.
-void check_aligned(SharedRef place, Site where, bool is_copy = false) {
+void check_aligned(SharedRef place, Site where) {
     if (place.offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE,
-             {is_copy ? note_at(where, "a copy was to complete on one that is not")
-                      : note_at(*current, where, "used one that is not")},
+        fail(Mistake::MISUSE, {note_of(where, "used one that is not")},
              "an mbarrier has to be aligned to 8 bytes");
 }
 
@@ -233,7 +228,7 @@ Barrier &usable_barrier(SharedRef place, Site where) {
 
 // The barrier, if a copy of the async proxy may complete on it.
 Barrier &barrier_of_copy(SharedRef place, Site where) {
-    check_aligned(place, where, true);
+    check_aligned(place, where);
     Barrier &barrier = whole_barrier(place, where);
     if (!barrier.init.async && order::is_unfenced(barrier.init, Space::SHARED))
         fail_unless_allowed(
@@ -338,7 +333,7 @@ void consume(Barrier &barrier, std::uint64_t phase) {
     if (current == barrier.issuer || phase < barrier.consumed || barrier.issued <= barrier.consumed)
         return;
     std::uint64_t ahead = 0; // of the CTA: phases with copies that no consumer has waited for
-    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (other.issued > other.consumed) // a parity tells two apart
             ahead += std::min<std::uint64_t>(other.issued - other.consumed, 2);
     barrier.consumed = phase + 1;
@@ -400,7 +395,7 @@ std::string mbarrier_name(SharedRef place) {
 // The barrier on which a copy completed, or nullptr.
 static Barrier *barrier_after(const order::Epoch &copy) {
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
-        for (auto &[offset, barrier] : barriers_of(*cta).by_offset)
+        for (auto &[offset, barrier] : barriers_of(*cta))
             if (const auto landed = barrier.landed.find(copy.agent);
                 landed != barrier.landed.end() && landed->second.first == copy.time)
                 return &barrier;
@@ -440,7 +435,7 @@ std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes) {
 }
 
 std::string too_few_bytes(const Operation &load, std::vector<Note> &notes) {
-    const auto &barriers = barriers_of(*load.cta).by_offset;
+    const auto &barriers = barriers_of(*load.cta);
     const auto found = barriers.find(load.barrier);
     // What the phase before counted, and this one does not announce.
     return found != barriers.end() && found->second.phase > 0 && found->second.bytes <= 0
@@ -461,16 +456,15 @@ void mbarrier_init(SharedRef place, int arrivals, Site where) {
         fail_on(*other, Mistake::MISUSE, " is initialised a second time", where,
                 "initialised it again");
     access_shared(*place.cta, place.offset, sizeof(std::uint64_t), {true, where});
-    Mbarriers &table = barriers_of(*place.cta);
     Barrier made{place, where, current, arrivals, arrivals, order::epoch_now()};
     store_barrier(made);
-    table.by_offset.emplace(place.offset, std::move(made));
+    barriers_of(*place.cta).emplace(place.offset, std::move(made));
 }
 
 // The object is ready for the async proxy, and for threads after the cluster's next barrier even if
 // that is relaxed. (PTX ISA: fence.mbarrier_init.)
 void mbarrier_init_fence(Site) {
-    for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
+    for (auto &[offset, barrier] : barriers_of(*current->cta))
         if (barrier.initialiser == current && !barrier.init.async) {
             barrier.init.async = true;
             barrier.ready_in = current->cluster_arrivals;
@@ -556,7 +550,7 @@ void mbarrier_invalidate(SharedRef place, Site where) {
     if (!barrier.waiting.threads.empty())
         fail_on(barrier, Mistake::LIFETIME, " is invalidated while a thread waits on it", where,
                 "invalidated it");
-    barriers_of(*place.cta).by_offset.erase(place.offset);
+    barriers_of(*place.cta).erase(place.offset);
 }
 
 bool mbarrier_wait_parity(SharedRef place, int parity, Site where, Order order, Poll how) {
@@ -597,7 +591,7 @@ void mbarrier_copy_issued(SharedRef place, Site where) {
         return;
     const auto in_ring = [](const auto &one) { return one.second.issuer != nullptr; };
     counts.ring_slots = std::max<std::uint64_t>(
-        counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta).by_offset, in_ring));
+        counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta), in_ring));
 }
 
 void mbarrier_copy_landed(SharedRef place, int bytes, Site where) {
@@ -629,7 +623,7 @@ void mbarrier_copy_arrives(SharedRef place, bool last, Site where) {
 }
 
 void mbarriers_cta_exits(Cta &cta) {
-    for (const auto &[offset, barrier] : barriers_of(cta).by_offset)
+    for (const auto &[offset, barrier] : barriers_of(cta))
         if (barrier.bytes < 0)
             fail(Mistake::LIFETIME,
                  {note_at(barrier.unannounced, "the last of these copies was started here"),

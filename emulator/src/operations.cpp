@@ -163,11 +163,6 @@ void complete_some() {
             complete_of(OperationKind(kind));
 }
 
-void complete_all() {
-    while (complete_one())
-        continue;
-}
-
 const Operation *pending_on(const Cta &cta) {
     return first_pending([&](const Operation &operation) { // a store's write has read its tile
         return operation.cta == &cta && operation.kind != OperationKind::STORE_WRITE;

@@ -64,9 +64,6 @@ bool complete_one();
 // Under a random policy: lets pending operations complete early, by their chances.
 void complete_some();
 
-// Completes everything that is pending; at the end of a cluster.
-void complete_all();
-
 // The first pending operation that reads or writes this CTA's shared memory, or nullptr.
 const Operation *pending_on(const Cta &cta);
 

@@ -34,7 +34,7 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     begin_ = static_cast<unsigned char *>(map_between_margins(static_bytes_ + reach_));
     if (begin_ == nullptr)
         fail(Mistake::ADDRESS, {}, "cannot map shared memory: %s", std::strerror(errno));
-    std::memset(begin_, UNINITIALISED, static_bytes_ + reach_);
+    std::memset(begin_, POISON, static_bytes_ + reach_);
 }
 
 SharedMemory::~SharedMemory() {

@@ -250,11 +250,6 @@ const char *name_of(const WgmmaForm &form) {
     return names.insert(format("wgmma m64n%dk%d", form.n, k_of(form))).first->c_str();
 }
 
-// Why a wgmma that a thread has called is in flight as far as the thread knows.
-std::string why_in_flight(const Thread &thread, std::uint64_t group) {
-    return thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group", group);
-}
-
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     const Wgmma &slot = group.slot(number);
     if (group.agent == order::NO_AGENT)
@@ -339,7 +334,9 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
                   note_at(thread, range.site, "called the wgmma here")},
                  "%s are %s while a wgmma that %s them is in flight: %s",
                  range.is_a ? "registers of A" : "accumulators", is_write ? "written" : "read",
-                 range.is_a ? "reads" : "writes", why_in_flight(thread, range.group).c_str());
+                 range.is_a ? "reads" : "writes",
+                 thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group", range.group)
+                     .c_str());
         range.touched = !range.is_a;
     }
 }
@@ -348,7 +345,8 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) 
     const std::vector<Warpgroup> &groups = thread.cta->warpgroups;
     const auto own = std::size_t(thread.warpgroup());
     if (own < groups.size() && groups[own].agent == wgmma.agent)
-        return why_in_flight(thread, thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
+        return thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group",
+                                     thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
     return "what tells others, a barrier or an arrival, is missing or precedes the "
            "wgmma.wait_group";
 }
