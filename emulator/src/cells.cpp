@@ -370,11 +370,11 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
 
-// A launch writes its output once: else it does work twice, if the values are the same, or depends
-// on the order of the two.
+// A write. A launch writes its output once: else it does work twice, if the values are the same, or
+// depends on the order of the two.
 void check_output(const Running &now, const Epoch &before) {
     const std::size_t offset = now.begin - std::uintptr_t(output);
-    if (now.access.is_write && now.space == Space::GLOBAL && offset < output_bytes &&
+    if (now.space == Space::GLOBAL && offset < output_bytes &&
         now.access.strength != Strength::ATOMIC && before.cluster != 0 &&
         !order::is_of_earlier_work(before))
         fail(Mistake::HAZARD, {note_of(now.mine, true), note_of(before, true)},
@@ -382,7 +382,7 @@ void check_output(const Running &now, const Epoch &before) {
 }
 
 void touch(Cell &cell, Running &now) {
-    if (!now.mine.async)
+    if (now.access.is_write && !now.mine.async)
         check_output(now, cell.write);
     const bool joins = are_same_change(now, cell.write);
     for (std::size_t i = 0; i < cell.sum.size() && !joins; ++i)
@@ -392,7 +392,7 @@ void touch(Cell &cell, Running &now) {
     else if (!now.access.later && (!now.access.is_write || now.access.reads_too) && !matrix_read &&
              current_cluster != nullptr && was_allocated(now))
         fail_unwritten(now);
-    if (now.mine.async) // that nothing orders the two comes first
+    if (now.access.is_write && now.mine.async) // that nothing orders the two comes first
         check_output(now, cell.write);
     if (now.access.later)
         return;
