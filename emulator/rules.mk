@@ -43,8 +43,8 @@ keep_emulator_flags = $(call keep,$(BUILD)/emulator/flags,$(CXX) $(EMULATOR_FLAG
 # headers that they share. The sources of a group also share their anonymous namespaces. `often` is
 # what runs for each access, product or switch of threads; -O1 halves the time that the rest takes to
 # compile, and costs a run 2 to 4 %.
-EMULATOR_OFTEN := accesses bank_conflicts barriers blas cells clocks cp_async fiber matrix_operand mbarrier \
-    multiply operations order scheduler tma warp wgmma
+EMULATOR_OFTEN := accesses bank_conflicts barriers blas cells clocks copies fiber mbarrier multiply \
+    operations order scheduler warp wgmma
 EMULATOR_SOURCES_often := $(EMULATOR_OFTEN:%=emulator/src/%.cpp)
 EMULATOR_SOURCES_rest := $(filter-out $(EMULATOR_SOURCES_often),$(wildcard emulator/src/*.cpp))
 EMULATOR := $(BUILD)/emulator/libemulator.a

@@ -23,14 +23,14 @@ v04-no-wait-on-empty: lands.* full\[0\], phase 0; arrives.* empty\[0\], phase 0
 v04-no-wait-on-full --policy lazy: \* arrives.* empty\[0\], phase 0; lands.* full\[0\], phase 0
 v07-no-wait-on-full: \* syncs.*\* syncs.* barrier 0, phase 0; need not wait.* empty\[0\]; lands.* full\[0\]
 v07-producer-keeps-its-parity: lands.* full\[0\], phase 0; expects.* full\[0\], phase 1
-v07-every-thread-releases: waits.* wgmma_wait<0>; arrives.* empty\[0\], phase 1
+v07-every-thread-releases: waits.* wgmma.wait_group<0>; arrives.* empty\[0\], phase 1
 v08-bytes-of-the-own-loads --policy lazy: \* arrives.* cluster barrier, phase 0; lands.* of CTA 1, phase 1
 v08-released-to-the-own-cta-twice: lands.* full\[0\] of CTA 1, phase 0; waits.* empty\[0\] of CTA 0
 v08-no-wait-on-full --policy lazy: issues TMA load; lands.* full\[0\] of CTA \d, phase 0; issues wgmma
-v15-wgmma-wait-leaves-two: waits.* wgmma_wait<2>; waits.* empty\[0\], phase 0
-v15-last-stage-released-too-early: waits.* wgmma_wait<0>; waits.* empty\[0\], phase 0
+v15-wgmma-wait-leaves-two: waits.* wgmma.wait_group<2>; waits.* empty\[0\], phase 0
+v15-last-stage-released-too-early: waits.* wgmma.wait_group<0>; waits.* empty\[0\], phase 0
 v15-every-thread-hands-the-turn-over: arrives.* turn\[1\], phase 0; arrives.* turn\[1\], phase 1
-s05-sums-overwrite-the-ring-too-early: waits.* wgmma_wait<1>; writes
+s05-sums-overwrite-the-ring-too-early: waits.* wgmma.wait_group<1>; writes
 s05-relaxed-barrier-before-the-sums: arrives, relaxed.* cluster barrier, phase 0; waits.* cluster
 s05-each-warp-elects-a-producer: expects.* full\[0\], phase 0; expects.* full\[0\], phase 1
 """

@@ -3,11 +3,8 @@
 // They find bank conflicts, count global bytes, record who accessed what, and check addresses.
 // (-fno-tree-sra keeps a 16-byte access one access: without it the compiler reads the members of a
 // uint4 one by one.)
-#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
-#include "operations.h"
-#include "emulator/tensor_core.h"
 
 #include <algorithm>
 
@@ -108,7 +105,7 @@ bool global_access(const Thread &thread, const Access &access) {
         // Reads may be of what no earlier launch writes, as a table that the host has made.
         if (!order::is_after_launch_before())
             fail(Mistake::HAZARD,
-                 {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")},
+                 {note_at(thread, access.pc, "wrote it here, without griddepcontrol.wait")},
                  "a thread writes global memory in a kernel that was launched early, and neither "
                  "has waited for the launch before, which may still use that memory, nor comes "
                  "after a thread that has");
@@ -168,9 +165,9 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
 void volatile_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
     const bool is_known = current != nullptr && !is_on_own_stack(address);
     const Touch touch = is_write ? Touch::WRITE : Touch::READ;
-    const explore::Access one{static_cast<const char *>(address), bytes, touch, nullptr};
-    if (is_known && explore::is_on)
-        explore::wait_for_turn(one, std::uintptr_t(pc));
+    const proof::Access one{static_cast<const char *>(address), bytes, touch, nullptr};
+    if (is_known && proof::is_explored)
+        proof::wait_for_turn(one, std::uintptr_t(pc));
     if (is_known && !is_write)
         may_spin(address, std::uintptr_t(pc)); // others may write first
     plain_access(address, bytes, is_write, pc, Strength::VOLATILE, true);
@@ -180,14 +177,19 @@ void volatile_access(const void *address, std::size_t bytes, bool is_write, void
         story::record(std::uintptr_t(pc), is_write ? "writes" : "reads", "volatile at %p", address);
     if (is_known && is_write)
         order::atomic_write(address, Scope::SYS, false, false);
-    if (is_known && explore::is_on)
-        explore::accessed(one, touch);
+    if (is_known && proof::is_explored)
+        proof::accessed(one, touch);
 }
 
-// An atomic of the C++ library that changed nothing.
-void may_poll(const volatile void *address, void *pc) {
-    if (current != nullptr)
-        may_spin(const_cast<const void *>(address), std::uintptr_t(pc));
+// An atomic of the C++ library: one that changes nothing may be part of a loop.
+template <typename Word>
+Word atomic_access(volatile Word *address, Word value, void *pc) {
+    const Word before = *address;
+    if (before != value)
+        *address = value;
+    else if (current != nullptr)
+        may_spin(const_cast<const Word *>(address), std::uintptr_t(pc));
+    return before;
 }
 
 } // namespace
@@ -238,37 +240,29 @@ RANGE(write, true)
 void __tsan_atomic_thread_fence(int) {}
 void __tsan_atomic_signal_fence(int) {}
 
-// One that changes *p by `builtin` and returns what was there.
-#define ATOMIC_CHANGE(name, Word, builtin)                                                         \
+// One that makes *p `value`, and those that compare first.
+#define ATOMIC(name, Word, value)                                                                  \
     Word name(volatile Word *p, Word v, int) {                                                     \
-        const Word before = builtin(p, v, __ATOMIC_SEQ_CST);                                       \
-        if (*p == before)                                                                          \
-            may_poll(p, __builtin_return_address(0));                                              \
-        return before;                                                                             \
+        return atomic_access<Word>(p, Word(value), __builtin_return_address(0));                   \
     }
 #define ATOMIC_COMPARE(name, Word)                                                                 \
     bool name(volatile Word *p, Word *expected, Word v, int, int) {                                \
-        const bool changed = __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,  \
-                                                         __ATOMIC_SEQ_CST);                        \
-        if (!changed)                                                                              \
-            may_poll(p, __builtin_return_address(0));                                              \
-        return changed;                                                                            \
+        const Word wanted = std::exchange(*expected, *p), value = wanted == *p ? v : *p;           \
+        atomic_access<Word>(p, value, __builtin_return_address(0));                                \
+        return wanted == *expected;                                                                \
     }
 #define ATOMICS(prefix, Word)                                                                      \
-    Word prefix##_load(const volatile Word *p, int) {                                              \
-        may_poll(p, __builtin_return_address(0));                                                  \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
+    Word prefix##_load(volatile Word *p, int) {                                                    \
+        return atomic_access<Word>(p, *p, __builtin_return_address(0));                            \
     }                                                                                              \
-    void prefix##_store(volatile Word *p, Word v, int) {                                           \
-        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                  \
-    }                                                                                              \
-    ATOMIC_CHANGE(prefix##_exchange, Word, __atomic_exchange_n)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_add, Word, __atomic_fetch_add)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_sub, Word, __atomic_fetch_sub)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_and, Word, __atomic_fetch_and)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_or, Word, __atomic_fetch_or)                                      \
-    ATOMIC_CHANGE(prefix##_fetch_xor, Word, __atomic_fetch_xor)                                    \
-    ATOMIC_CHANGE(prefix##_fetch_nand, Word, __atomic_fetch_nand)                                  \
+    void prefix##_store(volatile Word *p, Word v, int) { *p = v; }                                 \
+    ATOMIC(prefix##_exchange, Word, v)                                                             \
+    ATOMIC(prefix##_fetch_add, Word, *p + v)                                                       \
+    ATOMIC(prefix##_fetch_sub, Word, *p - v)                                                       \
+    ATOMIC(prefix##_fetch_and, Word, *p &v)                                                        \
+    ATOMIC(prefix##_fetch_or, Word, *p | v)                                                        \
+    ATOMIC(prefix##_fetch_xor, Word, *p ^ v)                                                       \
+    ATOMIC(prefix##_fetch_nand, Word, ~(*p & v))                                                   \
     ATOMIC_COMPARE(prefix##_compare_exchange_strong, Word)                                         \
     ATOMIC_COMPARE(prefix##_compare_exchange_weak, Word)
 ATOMICS(__tsan_atomic8, std::uint8_t)

@@ -16,7 +16,7 @@ namespace emulator {
 struct AccumulatorRange {
     const char *begin;
     std::size_t bytes;
-    std::uint64_t wgmma; // the number of the last wgmma on it, in its warpgroup's order
+    std::uint64_t group; // of the last wgmma on it
     Site site;           // and where that was issued
     bool is_a = false;
     bool touched = false; // by other code since; a wgmma_fence() must come before the next wgmma
@@ -31,23 +31,11 @@ struct RegisterWrite {
 
 // A thread's side of wgmma.
 struct AccumulatorState {
-    bool fenced = false;               // has it ever executed wgmma.fence?
-    std::uint64_t issued = 0;          // wgmmas this thread has called so far
-    std::vector<std::uint64_t> groups; // issued at each commit
-    std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
-    int pending = -1;                  // of the last wait, if nothing was committed since
-    Site waited_at{};                  // that wait
-    bool idle = false;                 // were there wgmmas without a commit at it?
+    bool fenced = false; // has it ever executed wgmma.fence?
     std::vector<AccumulatorRange> ranges;
     std::vector<RegisterWrite> written; // since the last fence, the first MOST_WRITES
     static constexpr std::size_t MOST_WRITES = 256;
 };
-
-// The offsets in the current CTA's shared memory of an operand's 16-byte chunks, line after line,
-// by its descriptor: of A ('A') with `rows` rows, or of B with as many columns. Fails with MISUSE
-// if it is not such an operand, with its swizzle pattern's alignment, inside of that memory.
-std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t descriptor, bool transposed,
-                                             std::uint32_t rows, Site where);
 
 // One wgmma of a warpgroup: complete once all 128 threads have called it.
 struct Wgmma {
@@ -57,25 +45,44 @@ struct Wgmma {
     std::vector<std::uint32_t> a_chunks{}, b_chunks{}; // of A: none if it is in registers
     std::vector<std::uint8_t> a{};                     // the operand
     float *sums[128] = {};
+    std::uint64_t groups[128] = {}; // of each thread
     int arrived = 0;
-    int waited_by = 0;               // threads that know it to be complete
-    order::Carrier called{}, done{}; // from the callers to the operation, and from it to those that
-                                     // wait
+    order::Carrier called{}; // from the callers to the operation
 };
 
-// A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
-// threads have waited for are forgotten.
+// A warpgroup's side: the wgmmas that are not done, in their order.
 struct Warpgroup {
-    std::uint64_t first = 0; // number of slots.front()
+    std::uint64_t executed = 0; // number of slots.front()
     std::deque<Wgmma> slots;
-    std::uint64_t executed = 0;
     std::uint32_t agent = order::NO_AGENT; // of all: they complete one after the other
-    WaitQueue waiting;
 
-    Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - first)]; }
+    Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - executed)]; }
 };
 
 // Why a thread does not come after the end of the wgmma, of its CTA, that made an access.
 std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread);
+
+// ---------------------------------------------------------------------------- products
+// The fragments that a warp's lanes hold, and the arithmetic of the tensor cores: products of
+// 16-bit operands are exact in fp32, and their sums are rounded to fp32 one after the other, in the
+// order of k.
+
+constexpr int MMA_K = 16; // columns of A and rows of B of one instruction
+constexpr int WGMMA_M = 64;
+constexpr int WGMMA_LARGEST_N = 256;
+constexpr int K_BYTES = 32; // of a row of A or a column of B
+
+// Puts a lane's registers of A (4: the eight rows below, then the columns to the right) or B (2)
+// where they belong in rows of K_BYTES. All fragments are made of matrices of 8 rows of 16 bytes,
+// of which a lane's register holds 4. (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating
+// point type; wgmma.mma_async, Register Fragments.)
+void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count);
+
+// D = A * B, or D += A * B where the form says so, for `warps` times 16 rows of A. A lane's sums in
+// eight columns of D are four: two neighbours, of row lane / 4 and of eight rows below. The bytes,
+// which may be changed: K_BYTES for each row of A and column of B or, transposed, the rows or
+// columns of k = 0, then of k = 1 and so on.
+void multiply(const WgmmaForm &form, int warps, float *const *sums, std::uint8_t *a,
+              std::uint8_t *b);
 
 } // namespace emulator

@@ -21,19 +21,6 @@ constexpr std::uint32_t MOST_OPEN = 1 << 14;
 // What the compiler made of one access, without its line: as OpenAccesses.
 std::map<std::uintptr_t, AccessSite> instructions;
 
-// By file, line, whether they write, and bytes.
-using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
-Sites matrix_sites;
-
-AccessSite &site_at(Sites &sites, const std::string &file, int line, bool is_write, int bytes) {
-    AccessSite &site = sites[{file, line, is_write, bytes}];
-    std::snprintf(site.file, sizeof site.file, "%s", file.c_str());
-    site.line = line;
-    site.is_write = is_write;
-    site.bytes = bytes;
-    return site;
-}
-
 // ---------------------------------------------------------------------------- passes
 
 // The passes that one access of lanes [first, first + lanes) to `bytes` each takes: the most
@@ -110,25 +97,21 @@ void accesses_warp_met(Warp &warp) {
     }
 }
 
-void bank_reset() {
-    instructions.clear();
-    matrix_sites.clear();
-}
-
-void count_matrix_access(const WarpAccess &rows, bool is_write, Site where) {
-    constexpr int ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
-    count(rows, site_at(matrix_sites, where.file_name(), int(where.line()), is_write, ROW_BYTES));
-}
+void bank_reset() { instructions.clear(); }
 
 std::vector<AccessSite> access_sites() {
-    Sites sums = matrix_sites;
+    std::map<std::tuple<std::string, int, bool, int>, AccessSite> sums;
     std::vector<std::uintptr_t> pcs;
     for (const auto &[key, part] : instructions)
         pcs.push_back(key / 2);
     const std::vector<Place> places = places_of(pcs);
     auto place = places.begin();
     for (const auto &[key, part] : instructions) {
-        AccessSite &sum = site_at(sums, place->file, place->line, part.is_write, part.bytes);
+        AccessSite &sum = sums[{place->file, place->line, part.is_write, part.bytes}];
+        std::snprintf(sum.file, sizeof sum.file, "%s", place->file.c_str());
+        sum.line = place->line;
+        sum.is_write = part.is_write;
+        sum.bytes = part.bytes;
         ++place;
         sum.instructions += part.instructions;
         sum.wavefronts += part.wavefronts;

@@ -35,13 +35,10 @@ struct OpenInstruction {
 // plus 1 if it writes.
 using OpenAccesses = std::unordered_map<std::uintptr_t, OpenInstruction>;
 
-// The thread's plain access at `pc` to up to 16 bytes of shared memory.
+// The thread's access at `pc` to up to 16 bytes of shared memory: a plain one, or a matrix move's
+// to a row.
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
                  std::uintptr_t pc);
-
-// A matrix move of a warp touches rows of 16 bytes: eight rows (one matrix) at a time. Called by
-// ldmatrix and stmatrix so that their conflicts are counted like those of plain accesses.
-void count_matrix_access(const WarpAccess &rows, bool is_write, Site where);
 
 // The lanes of a warp have synchronised (a barrier, a warp function, the end of the CTA): their
 // accesses before that are grouped by the order in which each lane made them.

@@ -9,19 +9,6 @@ namespace emulator {
 
 namespace {
 
-// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
-void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
-    std::uint32_t waiting[LARGEST_BLOCK / WARP_LANES] = {};
-    std::vector<const Thread *> met(queue.threads.begin(), queue.threads.end());
-    met.push_back(last);
-    for (const Thread *thread : met)
-        if (thread != nullptr && thread->cta == &cta)
-            waiting[thread->warp()] |= 1u << thread->lane();
-    for (std::size_t i = 0; i < cta.warps.size(); ++i)
-        if (waiting[i] != 0 && waiting[i] == ~cta.warps[i].exited)
-            accesses_warp_met(cta.warps[i]);
-}
-
 void end_phase(Phases &phases) {
     phases.next();
     phases.waiting.wake_all();
@@ -57,14 +44,12 @@ Progress progress_of(const Cta &cta, int id) {
     return {sum.arrived, expected == ALL_THREADS ? sum.needed : expected};
 }
 
-// Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
-// nullptr if one exits.
-void complete_if_full(Cta &cta, int id, const Thread *last) {
+// Ends the phase if no thread is missing.
+void complete_if_full(Cta &cta, int id) {
     const auto [arrived, needed] = progress_of(cta, id);
     if (arrived == 0 || arrived < needed)
         return;
     NamedBarrier &barrier = cta.barriers[id];
-    tell_warps_met(cta, barrier.waiting, last);
     barrier.expected = 0;
     for (Warp &warp : cta.warps)
         if (has_arrived(warp, id))
@@ -82,18 +67,17 @@ void begin_call(const char *what, int id, int threads, Site where) {
     Cta &cta = *current->cta;
     const int most = int(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
-        fail(Mistake::MISUSE, where, "called it here", "named barrier %d: the ids are 0 to 15", id);
+        reject(where, "named barrier %d: the ids are 0 to 15", id);
     if (threads != ALL_THREADS && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
-        fail(Mistake::MISUSE, where, "called it here",
-             "named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
-             threads, cta.threads.size());
+        reject(where, "named barrier %d for %d threads: not whole warps of a CTA of %zu threads",
+               id, threads, cta.threads.size());
     if (what != nullptr)
         warp_aligned(what, where);
     schedule_point();
 }
 
-// Counts the current thread in, and its vote.
-void arrive(const char *did, int id, int expected, Site where, bool vote = false) {
+// Counts the current thread in, and its vote. It may wait then.
+void arrive(bool waits, int id, int expected, Site where, bool vote = false) {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
     NamedBarrier &barrier = cta.barriers[id];
@@ -112,7 +96,8 @@ void arrive(const char *did, int id, int expected, Site where, bool vote = false
              "barrier %d is for %s here, and for %s in the same phase elsewhere", id,
              count_name(expected).c_str(), count_name(barrier.expected).c_str());
     }
-    story::record(where, did, "barrier %d, phase %d", id, int(barrier.phase));
+    story::record(where, waits ? "syncs" : "arrives", "barrier %d, phase %d", id,
+                  int(barrier.phase));
     if (order::Epoch other;
         barrier.phase > 0 && !order::is_after(barrier.carrier(barrier.phase - 1), &other)) {
         story::begin({order::epoch_now(), "", where}, {other});
@@ -131,8 +116,11 @@ void arrive(const char *did, int id, int expected, Site where, bool vote = false
     order::merge(barrier.fenced[barrier.phase % 2], order::running().fenced);
     barrier.votes[barrier.phase % 2] += vote;
     warp.arrived[id] |= own;
-    if (has_arrived(warp, id))
-        complete_if_full(cta, id, &thread);
+    if (!has_arrived(warp, id))
+        return;
+    if (waits)
+        accesses_warp_met(warp);
+    complete_if_full(cta, id);
 }
 
 std::string describe(const Cta &cta, int id) {
@@ -150,19 +138,16 @@ int sync(const char *what, int id, int expected, Site where, bool vote = false) 
     Cta &cta = *current->cta;
     NamedBarrier &barrier = cta.barriers[id];
     const std::uint64_t phase = barrier.phase;
-    arrive("syncs", id, expected, where, vote);
+    arrive(true, id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
     order::merge(order::running().fenced, barrier.fenced[phase % 2]);
     story::record(where, "syncs", "barrier %d, phase %d", id, int(phase));
     return barrier.votes[phase % 2];
 }
 
-void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
-    if (cluster.arrived == 0 || cluster.arrived < cluster.unfinished)
-        return;
-    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
-        tell_warps_met(*cta, cluster.waiting, last);
-    end_phase(cluster);
+void complete_cluster_if_full(Cluster &cluster) {
+    if (cluster.arrived > 0 && cluster.arrived >= cluster.unfinished)
+        end_phase(cluster);
 }
 
 } // namespace
@@ -174,7 +159,7 @@ void named_barrier_sync(int id, int threads, Site where, bool aligned) {
 
 void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
     begin_call(aligned ? "a named barrier" : nullptr, id, threads, where);
-    arrive("arrives", id, threads, where);
+    arrive(false, id, threads, where);
     schedule_point();
 }
 
@@ -199,7 +184,7 @@ void cluster_arrive(Site where, bool relaxed, bool aligned) {
         order::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;
     ++cluster.arrived;
-    complete_cluster_if_full(cluster, &thread);
+    complete_cluster_if_full(cluster);
     schedule_point();
 }
 
@@ -223,11 +208,11 @@ void cluster_wait(Site where, bool aligned) {
 void barriers_thread_exits(Cta &cta) {
     for (int id = 0; id < NAMED_BARRIERS; ++id)
         if (cta.barriers[id].expected != 0)
-            complete_if_full(cta, id, nullptr);
+            complete_if_full(cta, id);
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts
-    complete_cluster_if_full(cluster, nullptr);
+    complete_cluster_if_full(cluster);
 }
 
 } // namespace emulator

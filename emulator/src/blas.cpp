@@ -1,5 +1,4 @@
 // The product of matrices behind the stand-ins of cuBLAS.
-#include "formats/half.h"
 #include "global_memory.h"
 #include "emulator/ptx.h"
 #include "emulator/report.h"

@@ -1,7 +1,4 @@
 // What a kernel calls of the runtime, and what a translated program does.
-#include "emulator/atomics.h"
-#include "emulator/runtime.h"
-#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
 
@@ -14,6 +11,8 @@
 #include <tuple>
 
 namespace emulator {
+
+Counts counts{};
 
 void *dynamic_shared(std::size_t bytes, Site where) {
     const SharedMemory &shared = current->cta->shared;
@@ -45,6 +44,10 @@ void fence_proxy_async(bool shared, bool global) {
 
 void sleep() { schedule_point(); }
 
+void clock_read(Site where) { proof::fails(proof::CHOICES, "a clock is read", where); }
+
+bool is_shared(const void *address) { return current->cta->shared.contains(address); }
+
 // ---------------------------------------------------------------------------- atomics
 
 Unused::Unused(const char *operation) { current->ignored = operation; }
@@ -67,9 +70,9 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
                             .scope = scope,
                             .reads_too = touch == Touch::CHANGE,
                             .commuting = ignored};
-    const explore::Access one{static_cast<const char *>(address), bytes, touch, ignored};
-    if (explore::is_on)
-        explore::wait_for_turn(one, where);
+    const proof::Access one{static_cast<const char *>(address), bytes, touch, ignored};
+    if (proof::is_explored)
+        proof::wait_for_turn(one, where);
     const auto &ctas = current_cluster->ctas;
     const auto cta = std::ranges::find_if(
         ctas, [address](const auto &one) { return one->shared.contains(address); });
@@ -99,8 +102,8 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
         may_spin(address, where);
     else
         std::memcpy(address, word, bytes);
-    if (explore::is_on)
-        explore::accessed(one, same ? Touch::READ : touch);
+    if (proof::is_explored)
+        proof::accessed(one, same ? Touch::READ : touch);
 }
 
 void thread_fence(Scope scope) {
@@ -242,3 +245,16 @@ void fail_unless_allowed(const char *name, Mistake mistake, const std::vector<No
 }
 
 } // namespace emulator
+
+void emulator_get_counts(emulator_counts *counts) {
+    const emulator::Counts &all = emulator::counts;
+    const double samples = double(std::max<uint64_t>(all.ring_ahead_samples, 1));
+    *counts = all;
+    counts->ring_ahead_mean = double(all.ring_ahead_sum) / samples;
+}
+
+size_t emulator_get_access_sites(emulator_access_site *sites, size_t most) {
+    const std::vector<emulator::AccessSite> found = emulator::access_sites();
+    std::copy_n(found.begin(), std::min(most, found.size()), sites);
+    return found.size();
+}

@@ -2,10 +2,6 @@
 
 #include "global_memory.h"
 #include "machine.h"
-#include "mbarrier_name.h"
-#include "operations.h"
-#include "emulator/emulator.h"
-#include "emulator/runtime.h"
 
 #include <algorithm>
 #include <climits>
@@ -21,8 +17,8 @@ constexpr std::size_t CHUNK = 16;            // bytes that are mostly accessed a
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 Pages global_pages;
-bool matrix_read = false, constant_read = false; // runtime.h
-const char *output = nullptr;                    // that the host watches
+bool has_constants = false;   // whether any read was one of those
+const char *output = nullptr; // that the host watches
 std::size_t output_bytes = 0;
 
 // ---------------------------------------------------------------------------- places
@@ -75,8 +71,10 @@ Epoch epoch_of(const CellAccess &access) {
     made.place = number_of({is_operation ? Origin(context.who.where) : access.where,
                             context.who.operation, access.commuting});
     made.strength = std::uint8_t(access.strength);
-    if (constant_read && !access.is_write)
+    if (constant_read && !access.is_write) {
         made.strength = std::uint8_t(Strength::CONSTANT);
+        has_constants = true;
+    }
     made.scope = std::uint8_t(access.scope);
     // A volatile write after a fence is a flag's.
     if (access.strength == Strength::VOLATILE && access.is_write && order::has_fenced())
@@ -126,13 +124,15 @@ std::string missing_after(const Epoch &operation, bool of_source) {
         (!is_copy && !is_store))
         return wait_of(name) + std::string(" is missing, or a barrier after it");
     const Thread &issuer = *thread_of(by);
-    const char *wait = is_copy ? "cp_async_wait" : of_source ? "bulk_wait_read" : "bulk_wait";
+    const char *wait = is_copy     ? "cp.async.wait_group"
+                       : of_source ? "cp.async.bulk.wait_group.read"
+                                   : "cp.async.bulk.wait_group";
     if (order::known_of(operation, issuer.context->clock, operation.cluster).done[0] >=
         operation.time)
         return format("a barrier after %s is missing", wait);
-    const bool by_other = &issuer != thread_of(order::running().who);
-    return is_copy ? issuer.copies.missing("cp_async_commit", wait, by_other)
-                   : issuer.bulk.missing("bulk_commit", wait, by_other);
+    return (is_copy ? issuer.copies : issuer.bulk)
+        .missing(is_copy ? "cp.async.commit_group" : "cp.async.bulk.commit_group", wait, by.group,
+                 &issuer != thread_of(order::running().who));
 }
 
 // Why the running agent does not come after the end of an operation, as far as it is known.
@@ -155,7 +155,7 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     const char *mine = places[now.mine.place].operation;
     const bool is_known = operation != nullptr && order::knows_issue_of(other);
     if (!is_known && order::is_of_earlier_work(other))
-        return "nothing orders the two: the launch before may still run (wait_for_launch_before is "
+        return "nothing orders the two: the launch before may still run (griddepcontrol.wait is "
                "missing), or the streams are not ordered";
     if (!is_known && order::is_before(other, now.space))
         return "what orders the two has .cta scope: a peer needs .release.cluster";
@@ -226,21 +226,16 @@ void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
         {note_of(other, other_writes), note_of(now.mine, now.access.is_write)});
 }
 
-bool is_inside(const Running &now) {
-    return now.cta != nullptr
-               ? now.begin < now.cta->shared.size()
-               : global_place(reinterpret_cast<void *>(now.begin), 1) == GlobalPlace::INSIDE;
-}
-
-// The last write of the 16 bytes there.
-Epoch last_write(const Running &now) {
+// The write of this kilobyte that is nearest to bytes which nobody wrote.
+Epoch write_beside(const Running &now) {
     const Page &page = pages_of(now)[now.begin / Page::BYTES];
-    const std::size_t first = now.begin % Page::BYTES, last = first + CHUNK - 1;
-    Epoch found;
-    for (std::size_t i = first >> page.shift; i <= last >> page.shift; ++i)
-        if (page.cells[i].write.cluster != 0)
-            found = page.cells[i].write;
-    return found;
+    const auto at = std::ptrdiff_t(now.begin % Page::BYTES >> page.shift);
+    const auto cells = std::ssize(page.cells);
+    for (std::ptrdiff_t away = 1; away < cells; ++away)
+        for (const std::ptrdiff_t beside : {at - away, at + away})
+            if (beside >= 0 && beside < cells && page.cells[beside].write.cluster != 0)
+                return page.cells[beside].write;
+    return {};
 }
 
 void fail_unwritten(const Running &now) {
@@ -264,34 +259,20 @@ void fail_unwritten(const Running &now) {
                     format("where a %s has not landed yet", load->name) +
                     (!cause.empty() ? ""
                      : std::string_view(load->name) == "cp.async"
-                         ? ": " + load->issuer->copies.missing("cp_async_commit", "cp_async_wait",
+                         ? ": " + load->issuer->copies.missing("cp.async.commit_group",
+                                                               "cp.async.wait_group", load->group,
                                                                load->issuer != current)
                          : format(": %s is missing, or passes too early", wait_of(load->name))),
                 notes);
     }
-    // From here to the next write on either side.
-    Running ends[] = {now, now};
-    for (Running &end : ends) {
-        Epoch beside;
-        end.begin = end.begin / CHUNK * CHUNK;
-        while (is_inside(end) && (beside = last_write(end)).cluster == 0)
-            end.begin += &end == ends ? -CHUNK : CHUNK;
-        if (beside.cluster == 0)
-            continue;
-        Note note = note_of(beside, true);
-        note.text.insert(0, "beside them ");
-        if (notes.size() == 1 || notes.back().text != note.text || notes.back().line != note.line)
-            notes.push_back(note);
+    if (const Epoch beside = write_beside(now); beside.cluster != 0) {
+        notes.push_back(note_of(beside, true));
+        notes.back().text.insert(0, "beside them ");
     }
-    const std::size_t bytes = ends[1].begin - (ends[0].begin += CHUNK);
-    fail_unless_allowed_as(
-        "uninitialised",
-        reads + "which were not written yet" +
-            (ends[0].begin < ends[1].begin
-                 ? format(", like all %zu bytes from %s on", bytes, name_of_memory(ends[0]).c_str())
-                 : "") +
-            ": a barrier after the write is missing, or the write",
-        notes);
+    fail_unless_allowed_as("uninitialised",
+                           reads + "which were not written yet: a barrier after the write is "
+                                   "missing, or the write",
+                           notes);
 }
 
 // Atomics, and volatile accesses of flags, do not race with each other.
@@ -389,11 +370,11 @@ void check_constant(const Running &now, const Epoch &other, bool other_writes) {
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
 
-// A launch writes its output once: else it does work twice, if the values are the same, or depends
-// on the order of the two.
+// A write. A launch writes its output once: else it does work twice, if the values are the same, or
+// depends on the order of the two.
 void check_output(const Running &now, const Epoch &before) {
     const std::size_t offset = now.begin - std::uintptr_t(output);
-    if (now.space == Space::GLOBAL && now.access.is_write && offset < output_bytes &&
+    if (now.space == Space::GLOBAL && offset < output_bytes &&
         now.access.strength != Strength::ATOMIC && before.cluster != 0 &&
         !order::is_of_earlier_work(before))
         fail(Mistake::HAZARD, {note_of(now.mine, true), note_of(before, true)},
@@ -401,7 +382,7 @@ void check_output(const Running &now, const Epoch &before) {
 }
 
 void touch(Cell &cell, Running &now) {
-    if (!now.mine.async)
+    if (now.access.is_write && !now.mine.async)
         check_output(now, cell.write);
     const bool joins = are_same_change(now, cell.write);
     for (std::size_t i = 0; i < cell.sum.size() && !joins; ++i)
@@ -411,16 +392,18 @@ void touch(Cell &cell, Running &now) {
     else if (!now.access.later && (!now.access.is_write || now.access.reads_too) && !matrix_read &&
              current_cluster != nullptr && was_allocated(now))
         fail_unwritten(now);
-    if (now.mine.async) // that nothing orders the two comes first
+    if (now.access.is_write && now.mine.async) // that nothing orders the two comes first
         check_output(now, cell.write);
     if (now.access.later)
         return;
     if (!now.access.is_write) {
-        check_constant(now, cell.write, true);
+        if (has_constants)
+            check_constant(now, cell.write, true);
         add_read(cell, now);
         return;
     }
-    check_constant(now, cell.read, false);
+    if (has_constants)
+        check_constant(now, cell.read, false);
     if (cell.read.cluster != 0)
         check_after(now, cell.read, false, cell);
     for (const Epoch &read : cell.more)
@@ -476,11 +459,6 @@ void touch_pages(Running &now) {
 }
 
 } // namespace
-
-MatrixRead::MatrixRead() { matrix_read = true; }
-MatrixRead::~MatrixRead() { matrix_read = false; }
-ConstantRead::ConstantRead() { constant_read = true; }
-ConstantRead::~ConstantRead() { constant_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};

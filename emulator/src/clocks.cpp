@@ -173,14 +173,6 @@ void Gathered::add_of_shared(const Clock &clock, const Stamp &self) {
     bases_.push_back(made);
 }
 
-void Gathered::add_to(Clock &clock) const {
-    clock.base = joined(clock.base, sum_.base);
-    for (const Base &base : bases_)
-        clock.base = joined(clock.base, base);
-    clock.stamps.insert(clock.stamps.end(), sum_.stamps.begin(), sum_.stamps.end());
-    join_others(clock, sum_);
-}
-
 const Clock &Gathered::sum() {
     for (const Base &base : std::exchange(bases_, {}))
         sum_.base = joined(sum_.base, base);

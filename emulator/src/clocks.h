@@ -68,10 +68,8 @@ public:
     // What an agent knows, and its own time; or what of both is about shared memory.
     void add(const Clock &clock, const Stamp &self);
     void add_of_shared(const Clock &clock, const Stamp &self);
-    void add(const Stamp &self) { sum_.stamps.push_back(self); }
+    void add(const Stamp &self) { sum_.add(self); }
     const Clock &sum();
-    // The same for an operation, which asks about few agents: its stamps stay as they are.
-    void add_to(Clock &clock) const;
 
 private:
     std::vector<Base> bases_; // to be joined to the sum's

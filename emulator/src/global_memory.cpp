@@ -1,8 +1,6 @@
 #include "global_memory.h"
 
-#include "fiber.h"
-#include "emulator/report.h"
-#include "strictness.h"
+#include "machine.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,6 @@
 #include "machine.h"
 
 #include "emulator/barriers.h"
-#include "explore.h"
-#include "emulator/mbarrier.h"
-#include "operations.h"
-#include "emulator/tensor_core.h"
-#include "emulator/tma.h"
 #include "emulator/warp.h"
 
 #include <algorithm>
@@ -60,8 +55,8 @@ void check_operations_done(Cta &cta) {
 void exit_thread() {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
-    tma_thread_exits(thread);
-    tensor_core_thread_exits(thread);
+    thread.bulk.check_exit("TMA store", "cp.async.bulk.commit_group");
+    thread.wgmmas.check_exit("wgmma", "wgmma.commit_group", "wgmma.wait_group");
     proof::does_something_else();
     thread.finished = true;
     order::release(cta.exits);
@@ -173,7 +168,8 @@ void say_if_slow() {
 // The current cluster's threads have exited.
 void end_cluster() {
     say_if_slow();
-    complete_all();
+    while (complete_one())
+        continue;
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
         for (Warp &warp : cta->warps)
             accesses_warp_met(warp);
@@ -294,7 +290,7 @@ void fail_with_deadlock(const Cluster &cluster) {
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     counts = {};
-    explore::launch_begins();
+    proof::launch_begins();
     trace::begin_launch(grid);
     report_faults();
     bank_reset();

@@ -11,16 +11,10 @@
 #include "accumulators.h"
 #include "fiber.h"
 #include "bank_conflicts.h"
-#include "policy.h"
 #include "cells.h"
-#include "operations.h"
-#include "order.h"
 #include "proof.h"
-#include "emulator/mbarrier.h"
-#include "emulator/report.h"
 #include "shared_memory.h"
 #include "story.h"
-#include "strictness.h"
 
 #include <vector_types.h>
 
@@ -89,7 +83,7 @@ struct Thread {
     AccumulatorState accumulators; // accumulators.h
     OperationGroups bulk;          // of TMA's stores
     OperationGroups copies;        // of cp.async
-    std::uint64_t copies_started = 0, copies_landed = 0;
+    OperationGroups wgmmas;
     std::vector<CopyArrival> copy_arrivals;
 
     int lane() const { return number % WARP_LANES; }
@@ -295,8 +289,21 @@ void spinning_thread_writes(Thread &thread);
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
 void peer_uses(Cta &cta, const Origin &where);
 
-// The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
+// The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg, DEADLOCK if the CTA
+// cannot have as many registers as its warps asked for.
 void check_register_changes(const Cta &cta);
+
+// "full[2]", or "the mbarrier at shared address 0x1e400" if its name is unknown; with " of CTA 1"
+// if there are several CTAs.
+std::string mbarrier_name(SharedRef barrier);
+
+// Why a thread, or what it issued, does not come after the copy that made an access: "" if it
+// completes on no mbarrier.
+std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread);
+// Whether the barrier on which a copy completes, or a pending load, has more bytes than were
+// announced: says so, and adds where they were announced; or "".
+std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes);
+std::string too_few_bytes(const Operation &load, std::vector<Note> &notes);
 
 // Between grid.cpp, which makes the threads, ends them and says why none can go on, and
 // scheduler.cpp, which lets them run. Runs the threads of the current cluster, one at a time,
@@ -312,5 +319,39 @@ bool run_runnable_cluster();
 [[noreturn]] void leave_for_good();
 // Reports which threads wait for what, and ends the program.
 [[noreturn]] void fail_with_deadlock(const Cluster &cluster);
+
+// ---------------------------------------------------------------------------- strictness
+// What differs for programs that were not written for the emulator (translated.h). The rungs keep
+// rules that are stricter than PTX's.
+
+// Whether this program is one of the former.
+extern bool translated_program;
+
+// A mistake of a translated program that the user may allow by its name, in EMULATOR_ALLOW (all:
+// every one of them): then it is printed once for each place, and the program goes on. Otherwise it
+// ends the program, as fail() does.
+void fail_unless_allowed(const char *name, Mistake mistake, const std::vector<Note> &notes,
+                         const char *what, ...) __attribute__((format(printf, 4, 5)));
+
+// For a report that an address in shared memory is not aligned: what a program that declares less
+// alignment than it needs should know. "shared-alignment" among the allowed names aligns all of it.
+std::string hint_on_alignment();
+
+// A launch begins: its kernel's static __shared__ variables have no places yet. With the dynamic
+// part they may take `most` bytes.
+void forget_static_shared(std::size_t most);
+
+// Whether an address is in a thread's local memory, and no __grid_constant__ parameter.
+bool is_local(const void *address);
+
+// A kernel's __cluster_dims__ and __launch_bounds__; 0 where it has none.
+struct KernelBounds {
+    dim3 cluster{0, 0, 0};
+    int threads = 0; // at most, of a CTA
+    int ctas = 0;    // at least, of a multiprocessor
+};
+
+// Those of a translated kernel: `call` asks it.
+KernelBounds bounds_of_kernel(void (*call)(const void *context), const void *context);
 
 } // namespace emulator

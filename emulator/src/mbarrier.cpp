@@ -1,22 +1,16 @@
 #include "emulator/mbarrier.h"
 
 #include "machine.h"
-#include "mbarrier_name.h"
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 namespace emulator {
-
-// Copies that complete on a barrier and that no consumer has waited for.
-struct CopiesAhead {
-    std::uint64_t phase;
-    const Thread *issuer; // of the first
-};
 
 // What a thread has done on a barrier: the last phase that it has waited for (-1: the one before
 // the first), and the last even one and the last odd one that it has arrived in.
@@ -49,8 +43,8 @@ struct Barrier {
     WaitQueue waiting{};
     order::Carrier carriers[3]{};            // of this phase and of the two before
     std::vector<Earlier> waits{}, expects{}; // for the last phase; not arrived after
-    bool in_ring = false;
-    std::vector<CopiesAhead> ahead{};
+    std::uint64_t issued = 0, consumed = 0;  // phases up to the last with copies; or waited for
+    const Thread *issuer = nullptr;          // of those
     std::unordered_map<const Thread *, Past> threads{};
     // The time and the phase of the last copy that landed, by its agent.
     std::unordered_map<std::uint32_t, std::pair<std::int32_t, std::uint64_t>> landed{};
@@ -59,9 +53,7 @@ struct Barrier {
 };
 
 // The barriers of a CTA by offset.
-struct Mbarriers {
-    std::unordered_map<std::uint32_t, Barrier> by_offset;
-};
+struct Mbarriers : std::unordered_map<std::uint32_t, Barrier> {};
 
 namespace {
 
@@ -79,7 +71,7 @@ Mbarriers &barriers_of(Cta &cta) {
 
 // The barrier at a place, or nullptr.
 Barrier *find_barrier(SharedRef place) {
-    auto &barriers = barriers_of(*place.cta).by_offset;
+    auto &barriers = barriers_of(*place.cta);
     const auto found = barriers.find(place.offset);
     return found == barriers.end() ? nullptr : &found->second;
 }
@@ -100,6 +92,25 @@ std::uint64_t &word_of(SharedRef place) {
 void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(barrier); }
 
 // ---------------------------------------------------------------------------- reports
+
+struct BarrierName {
+    std::string name{};   // "full"; empty if the line has none
+    bool indexed = false; // one of an array
+    int index = -1;       // if the line itself names it
+};
+
+// In a line such as `full[i].init(...)`, or a call of something like init(&smem.full[i], ...).
+BarrierName barrier_name_in(const std::string &line) {
+    static const std::regex init(R"((\w+)(\[([^\]]*)\])?\.init\(|)"
+                                 R"(init\w*\([^,)\[]*?(\w+)(\[([^\]]*)\])?\s*[,)])");
+    std::smatch found;
+    if (!std::regex_search(line, found, init))
+        return {};
+    const int group = found[1].matched ? 1 : 4;
+    const std::string index = found[group + 2];
+    const bool is_number = !index.empty() && index.find_first_not_of("0123456789") == index.npos;
+    return {found[group], found[group + 1].matched, is_number ? std::atoi(index.c_str()) : -1};
+}
 
 // The name that the line which initialises the barrier gives it, or else the one that calls the
 // function which does: read from the source file once for each place. Elements of an array are
@@ -122,7 +133,7 @@ std::string name_in_source(const Barrier &barrier) {
     const auto is_below = [&](const auto &one) {
         return one.first < barrier.place.offset && name_at(one.second.init_site).name == name;
     };
-    const auto below = std::ranges::count_if(barriers_of(*barrier.place.cta).by_offset, is_below);
+    const auto below = std::ranges::count_if(barriers_of(*barrier.place.cta), is_below);
     return format("%s[%d]", name.c_str(), index >= 0 ? index : int(below));
 }
 
@@ -135,7 +146,7 @@ std::string state_of(const Barrier &barrier) {
         text += format(", %d bytes landed that were not announced", -barrier.bytes);
     else if (barrier.announced > 0)
         text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
-    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (barrier.bytes > 0 && other.bytes < 0)
             text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
     return text;
@@ -145,7 +156,7 @@ std::string state_of(const Barrier &barrier) {
 std::string partner_of(const Barrier &barrier) {
     const std::string name = mbarrier_name(barrier.place);
     const std::size_t index = name.find('[');
-    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (const std::string its = mbarrier_name(other.place);
             index != std::string::npos && its != name && its.ends_with(name.substr(index)))
             return its;
@@ -179,47 +190,23 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 
 // ---------------------------------------------------------------------------- checks
 
-// `is_copy`: a copy completes on it.
-void check_aligned(SharedRef place, Site where, bool is_copy = false) {
+void check_aligned(SharedRef place, Site where) {
     if (place.offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE,
-             {is_copy ? note_at(where, "a copy was to complete on one that is not")
-                      : note_at(*current, where, "used one that is not")},
+        fail(Mistake::MISUSE, {note_of(where, "used one that is not")},
              "an mbarrier has to be aligned to 8 bytes");
 }
 
 // The barrier at a place, whole and initialised.
 Barrier &whole_barrier(SharedRef place, Site where) {
-    Barrier *barrier = find_barrier(place);
-    if (barrier == nullptr) {
-        std::vector<Note> notes{note_of(where, current != nullptr ? "used it" : "used")};
-        // Who initialises it later, if a thread still does.
-        for (int i = 0; i < MOST_TESTS && current != nullptr && barrier == nullptr; ++i) {
-            let_others_run();
-            barrier = find_barrier(place);
-        }
-        if (barrier != nullptr)
-            notes.push_back(note_at(barrier->init_site, "the barrier is initialised here, later"));
-        fail(Mistake::LIFETIME, notes,
+    Barrier *const barrier = find_barrier(place);
+    if (barrier == nullptr)
+        fail(Mistake::LIFETIME, {note_of(where, current != nullptr ? "used it" : "used")},
              "%s is not initialised yet: no barrier (of the cluster, if any) after mbarrier.init",
              mbarrier_name(place).c_str());
-    }
     if (word_of(place) != packed(*barrier))
         fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,
                 "used it");
     return *barrier;
-}
-
-// The initialising thread's mbarrier_init_fence() has to come first. In others' programs
-// fence.proxy.async will do for copies, and threads need neither: what orders them is enough.
-void check_fenced(const Barrier &barrier, Site where, const char *did) {
-    if (barrier.init.async || !order::is_unfenced(barrier.init, Space::SHARED))
-        return;
-    fail_unless_allowed(
-        "barrier-fence", Mistake::LIFETIME, notes_of(barrier, where, did),
-        "%s is initialised but not yet fenced %s", mbarrier_name(barrier.place).c_str(),
-        translated_program ? "for the async proxy (fence.mbarrier_init or fence.proxy.async)"
-                           : "(fence.mbarrier_init, which the emulator always requires)");
 }
 
 // The barrier, if the current thread may use it; others may go first.
@@ -229,8 +216,6 @@ Barrier &usable_barrier(SharedRef place, Site where) {
     Barrier &barrier = whole_barrier(place, where);
     if (current == barrier.initialiser)
         return barrier;
-    if (!translated_program)
-        check_fenced(barrier, where, "used it");
     const bool is_relaxed = barrier.init.async && current->cluster_waits > barrier.ready_in;
     if (!is_relaxed && !order::is_before(barrier.init, Space::SHARED)) {
         story::begin({order::epoch_now(), "uses", where},
@@ -243,9 +228,15 @@ Barrier &usable_barrier(SharedRef place, Site where) {
 
 // The barrier, if a copy of the async proxy may complete on it.
 Barrier &barrier_of_copy(SharedRef place, Site where) {
-    check_aligned(place, where, true);
+    check_aligned(place, where);
     Barrier &barrier = whole_barrier(place, where);
-    check_fenced(barrier, where, "started a copy that completes on it");
+    if (!barrier.init.async && order::is_unfenced(barrier.init, Space::SHARED))
+        fail_unless_allowed(
+            "barrier-fence", Mistake::LIFETIME,
+            notes_of(barrier, where, "started a copy that completes on it"),
+            "%s is initialised but not yet fenced for the async proxy (fence.mbarrier_init or "
+            "fence.proxy.async)",
+            mbarrier_name(place).c_str());
     return barrier;
 }
 
@@ -271,7 +262,7 @@ void waited(Barrier &barrier, std::int64_t phase, Site where) {
     if (const auto group = std::size_t(current->warpgroup()); group < groups.size()) {
         std::uint32_t &agent = groups[group].agent;
         wait.wgmma.agent = agent = agent != order::NO_AGENT ? agent : order::new_agent();
-        wait.wgmma.time = std::int32_t(current->accumulators.issued + 1);
+        wait.wgmma.time = std::int32_t(current->wgmmas.started + 1);
     }
     barrier.waits.push_back(wait);
 }
@@ -339,14 +330,13 @@ void land(Barrier &barrier, int bytes, Site where) {
 // A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
 // unless it is the thread that issued them.
 void consume(Barrier &barrier, std::uint64_t phase) {
-    std::uint64_t ahead = 0; // of the CTA: phases with copies that no consumer has waited for
-    for (const auto &[offset, other] : barriers_of(*barrier.place.cta).by_offset)
-        ahead += other.ahead.size();
-    const auto is_consumed = [&](const CopiesAhead &copies) {
-        return copies.phase <= phase && copies.issuer != current;
-    };
-    if (std::erase_if(barrier.ahead, is_consumed) == 0)
+    if (current == barrier.issuer || phase < barrier.consumed || barrier.issued <= barrier.consumed)
         return;
+    std::uint64_t ahead = 0; // of the CTA: phases with copies that no consumer has waited for
+    for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
+        if (other.issued > other.consumed) // a parity tells two apart
+            ahead += std::min<std::uint64_t>(other.issued - other.consumed, 2);
+    barrier.consumed = phase + 1;
     counts.ring_ahead_most = std::max(counts.ring_ahead_most, ahead);
     counts.ring_ahead_sum += ahead;
     ++counts.ring_ahead_samples;
@@ -386,8 +376,7 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
     // Approximate: a wait of .cta scope acquires from peers, too.
     order::acquire(barrier.carrier(phase), Scope::SYS, order == Order::RELAXED);
     record(barrier, phase, "waits", where);
-    if (!barrier.ahead.empty())
-        consume(barrier, phase);
+    consume(barrier, phase);
     return true;
 }
 
@@ -403,26 +392,32 @@ std::string mbarrier_name(SharedRef place) {
     return name;
 }
 
+// The barrier on which a copy completed, or nullptr.
+static Barrier *barrier_after(const order::Epoch &copy) {
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+        for (auto &[offset, barrier] : barriers_of(*cta))
+            if (const auto landed = barrier.landed.find(copy.agent);
+                landed != barrier.landed.end() && landed->second.first == copy.time)
+                return &barrier;
+    return nullptr;
+}
+
 std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
-    for (const std::unique_ptr<Cta> &cta : thread.cta->cluster->ctas)
-        for (auto &[offset, barrier] : barriers_of(*cta).by_offset) {
-            const auto landed = barrier.landed.find(copy.agent);
-            if (landed == barrier.landed.end() || landed->second.first != copy.time)
-                continue;
-            const auto phase = std::int64_t(landed->second.second);
-            const std::int64_t last = barrier.threads[&thread].waited;
-            const std::string name = mbarrier_name(barrier.place), who = name_of(thread);
-            if (last == Past::NONE)
-                return who + " has not waited on " + name + ", nor comes after a thread that has";
-            if (last >= phase)
-                return (translated_program ? "the wait is relaxed, or " : "") +
-                       ("fewer bytes were announced on " + name) + " than came";
-            return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
-                          "phase %lld: is the parity right, and the stage?",
-                          who.c_str(), name.c_str(), (long long)(last),
-                          last < 0 ? " (which passes at once)" : "", (long long)(phase));
-        }
-    return "";
+    Barrier *const barrier = barrier_after(copy);
+    if (barrier == nullptr)
+        return "";
+    const auto phase = std::int64_t(barrier->landed[copy.agent].second);
+    const std::int64_t last = barrier->threads[&thread].waited;
+    const std::string name = mbarrier_name(barrier->place), who = name_of(thread);
+    if (last == Past::NONE)
+        return who + " has not waited on " + name + ", nor comes after a thread that has";
+    if (last >= phase)
+        return (translated_program ? "the wait is relaxed, or " : "") +
+               ("fewer bytes were announced on " + name) + " than came";
+    return format("the last wait of %s on %s was for phase %lld%s, and the copy completes "
+                  "phase %lld: is the parity right, and the stage?",
+                  who.c_str(), name.c_str(), (long long)(last),
+                  last < 0 ? " (which passes at once)" : "", (long long)(phase));
 }
 
 static std::string too_few_bytes(const Barrier &barrier, const char *come,
@@ -433,17 +428,14 @@ static std::string too_few_bytes(const Barrier &barrier, const char *come,
 }
 
 std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes) {
-    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
-        for (const auto &[offset, barrier] : barriers_of(*cta).by_offset)
-            if (const auto landed = barrier.landed.find(copy.agent);
-                barrier.bytes < 0 && barrier.announced_at.line() > 0 &&
-                landed != barrier.landed.end() && landed->second.first == copy.time)
-                return too_few_bytes(barrier, "came", notes);
-    return "";
+    const Barrier *const barrier = barrier_after(copy);
+    return barrier != nullptr && barrier->bytes < 0 && barrier->announced_at.line() > 0
+               ? too_few_bytes(*barrier, "came", notes)
+               : "";
 }
 
 std::string too_few_bytes(const Operation &load, std::vector<Note> &notes) {
-    const auto &barriers = barriers_of(*load.cta).by_offset;
+    const auto &barriers = barriers_of(*load.cta);
     const auto found = barriers.find(load.barrier);
     // What the phase before counted, and this one does not announce.
     return found != barriers.end() && found->second.phase > 0 && found->second.bytes <= 0
@@ -464,16 +456,15 @@ void mbarrier_init(SharedRef place, int arrivals, Site where) {
         fail_on(*other, Mistake::MISUSE, " is initialised a second time", where,
                 "initialised it again");
     access_shared(*place.cta, place.offset, sizeof(std::uint64_t), {true, where});
-    Mbarriers &table = barriers_of(*place.cta);
     Barrier made{place, where, current, arrivals, arrivals, order::epoch_now()};
     store_barrier(made);
-    table.by_offset.emplace(place.offset, std::move(made));
+    barriers_of(*place.cta).emplace(place.offset, std::move(made));
 }
 
 // The object is ready for the async proxy, and for threads after the cluster's next barrier even if
 // that is relaxed. (PTX ISA: fence.mbarrier_init.)
 void mbarrier_init_fence(Site) {
-    for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
+    for (auto &[offset, barrier] : barriers_of(*current->cta))
         if (barrier.initialiser == current && !barrier.init.async) {
             barrier.init.async = true;
             barrier.ready_in = current->cluster_arrivals;
@@ -482,13 +473,9 @@ void mbarrier_init_fence(Site) {
 }
 
 std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order order, Scope scope,
-                              int count, Arrival how) {
+                              int count, bool drop) {
     Barrier &barrier = usable_barrier(place, where);
-    if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
-        count >= barrier.pending && barrier.bytes + bytes == 0)
-        fail_on(barrier, Mistake::MISUSE, " completes a phase by an arrival with .noComplete",
-                where, "arrived");
-    if (how == Arrival::DROP || how == Arrival::DROP_NO_COMPLETE)
+    if (drop)
         barrier.expected -= count;
     announce(barrier, bytes, where);
     if (count < 1 || count > barrier.pending)
@@ -563,7 +550,7 @@ void mbarrier_invalidate(SharedRef place, Site where) {
     if (!barrier.waiting.threads.empty())
         fail_on(barrier, Mistake::LIFETIME, " is invalidated while a thread waits on it", where,
                 "invalidated it");
-    barriers_of(*place.cta).by_offset.erase(place.offset);
+    barriers_of(*place.cta).erase(place.offset);
 }
 
 bool mbarrier_wait_parity(SharedRef place, int parity, Site where, Order order, Poll how) {
@@ -599,16 +586,12 @@ bool mbarrier_wait_token(SharedRef place, std::uint64_t token, Site where, Order
 
 void mbarrier_copy_issued(SharedRef place, Site where) {
     Barrier &barrier = barrier_of_copy(place, where);
-    if (!std::exchange(barrier.in_ring, true)) {
-        const auto in_ring = [](const auto &one) { return one.second.in_ring; };
-        counts.ring_slots = std::max<std::uint64_t>(
-            counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta).by_offset, in_ring));
-    }
-    // Phases that the parity can no longer tell apart were never waited for.
-    std::erase_if(barrier.ahead,
-                  [&](const CopiesAhead &copies) { return copies.phase + 2 <= barrier.phase; });
-    if (barrier.ahead.empty() || barrier.ahead.back().phase != barrier.phase)
-        barrier.ahead.push_back({barrier.phase, current});
+    barrier.issued = barrier.phase + 1;
+    if (std::exchange(barrier.issuer, current) != nullptr)
+        return;
+    const auto in_ring = [](const auto &one) { return one.second.issuer != nullptr; };
+    counts.ring_slots = std::max<std::uint64_t>(
+        counts.ring_slots, std::ranges::count_if(barriers_of(*place.cta), in_ring));
 }
 
 void mbarrier_copy_landed(SharedRef place, int bytes, Site where) {
@@ -640,7 +623,7 @@ void mbarrier_copy_arrives(SharedRef place, bool last, Site where) {
 }
 
 void mbarriers_cta_exits(Cta &cta) {
-    for (const auto &[offset, barrier] : barriers_of(cta).by_offset)
+    for (const auto &[offset, barrier] : barriers_of(cta))
         if (barrier.bytes < 0)
             fail(Mistake::LIFETIME,
                  {note_at(barrier.unannounced, "the last of these copies was started here"),

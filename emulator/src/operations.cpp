@@ -121,7 +121,8 @@ void submit(Operation operation) {
     if (operation.cta == nullptr)
         operation.cta = current->cta;
     operation.context = order::make_operation(
-        order::running(), {current->number, current->cta->rank, operation.name, operation.site},
+        order::running(),
+        {current->number, current->cta->rank, operation.name, operation.site, operation.group},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
     story::record_issue(*operation.context);
     operation.started = next_step();
@@ -162,11 +163,6 @@ void complete_some() {
             complete_of(OperationKind(kind));
 }
 
-void complete_all() {
-    while (complete_one())
-        continue;
-}
-
 const Operation *pending_on(const Cta &cta) {
     return first_pending([&](const Operation &operation) { // a store's write has read its tile
         return operation.cta == &cta && operation.kind != OperationKind::STORE_WRITE;
@@ -185,9 +181,10 @@ bool anything_pending() {
 
 const char *wait_of(std::string_view operation) {
     return operation == "TMA load"          ? "the wait on its mbarrier"
-           : operation.starts_with("wgmma") ? "wgmma_wait"
-           : operation == "TMA store" ? "bulk_commit, bulk_wait_read (for its source) or bulk_wait"
-           : operation == "cp.async"  ? "cp_async_commit or cp_async_wait"
+           : operation.starts_with("wgmma") ? "wgmma.wait_group"
+           : operation == "TMA store" ? "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read "
+                                        "(for its source) or cp.async.bulk.wait_group"
+           : operation == "cp.async"  ? "cp.async.commit_group or cp.async.wait_group"
                                       : "its wait";
 }
 
@@ -196,6 +193,7 @@ const Operation *operation_in_progress() { return in_progress; }
 std::uint64_t OperationGroups::join(Site where) {
     if (open.operations++ == 0)
         open.site = where;
+    ++started;
     ++open.read.missing;
     ++open.written.missing;
     return first + committed.size();
@@ -211,21 +209,45 @@ std::uint32_t OperationGroups::agent() {
     return open.agent;
 }
 
-std::string OperationGroups::missing(const char *commit, const char *wait, bool by_other) const {
-    if (open.operations > 0 && committed.empty())
-        return format(left < 0 ? "it was never committed: %s is missing before the %s in line %u, "
-                                 "which had nothing to wait for"
-                               : "it was never committed: %s is missing",
+std::uint64_t OperationGroups::group_of(std::uint64_t operation) const {
+    std::uint64_t begin = started - std::uint64_t(open.operations),
+                  group = first + committed.size();
+    while (operation < begin && group > first)
+        begin -= std::uint64_t(committed[--group - first].operations);
+    return group;
+}
+
+std::string OperationGroups::missing(const char *commit, const char *wait, std::uint64_t group,
+                                     bool by_other) const {
+    const auto later = std::int64_t(first + committed.size() - group) - 1;
+    if (open.operations > 0 && later < 0)
+        return format(left == IDLE ? "it was never committed: %s is missing before the %s in line "
+                                     "%u, which had nothing to wait for"
+                                   : "it was never committed: %s is missing",
                       commit, wait, last_wait.line());
     if (by_other && last_wait.line() > 0)
         return format("%s of its thread is missing, or a barrier after it", wait);
-    return format(left > 0 ? "%s is missing, or %s<%d> leaves too much in flight" : "%s is missing",
-                  wait, wait, left);
+    if (left < 0 || later < 0)
+        return format("%s is missing", wait);
+    return format("%s<%d> is needed, and the last one was <%d>, in line %u", wait, int(later), left,
+                  last_wait.line());
+}
+
+void OperationGroups::check_exit(const char *name, const char *commit, const char *wait) const {
+    const auto last = std::ranges::find_if(committed.rbegin(), committed.rend(), std::identity(),
+                                           &OperationGroup::operations);
+    if (open.operations > 0)
+        fail(Mistake::MISUSE, open.site, "started it here",
+             "exit with a %s that the thread has never committed (%s)", name, commit);
+    if (wait != nullptr && last != committed.rend())
+        fail(Mistake::HAZARD, last->site, "started it here",
+             "exit with a %s that the thread has not waited for (%s)", name, wait);
 }
 
 void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
     GroupStep &taken = at(number).*step;
     --taken.missing;
+    ended += step == &OperationGroup::written;
     order::release_own(taken.done);
     waiting.wake_all();
 }
@@ -234,7 +256,7 @@ void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site wh
                            const char *what, const char *missing_are) {
     const std::size_t kept = std::min(committed.size(), std::size_t(pending));
     last_wait = where;
-    left = kept == committed.size() && open.operations > 0 ? -1 : pending;
+    left = kept == committed.size() && open.operations > 0 ? IDLE : pending;
     const auto begin = committed.begin(), end = committed.end() - std::ptrdiff_t(kept);
     const auto missing = [&] {
         return std::accumulate(begin, end, 0, [step](int sum, const OperationGroup &group) {

@@ -45,6 +45,7 @@ struct Operation {
     std::uint32_t barrier = NOWHERE; // the mbarrier that it completes on
 
     std::uint32_t bytes = 0;
+    std::uint64_t group = 0; // its number in the issuer's OperationGroups
 
     // Set by submit().
     Thread *issuer = nullptr;
@@ -62,9 +63,6 @@ bool complete_one();
 
 // Under a random policy: lets pending operations complete early, by their chances.
 void complete_some();
-
-// Completes everything that is pending; at the end of a cluster.
-void complete_all();
 
 // The first pending operation that reads or writes this CTA's shared memory, or nullptr.
 const Operation *pending_on(const Cta &cta);
@@ -88,8 +86,8 @@ struct GroupStep {
     order::Carrier done;
 };
 
-// Operations that a thread waits for together: copies of cp.async, or bulk stores, which read
-// shared memory first.
+// Operations that a thread waits for together: copies of cp.async, bulk stores, which read shared
+// memory first, or wgmmas, each of which is in a group of every thread that calls it.
 struct OperationGroup {
     int operations = 0;
     Site site{}; // of the first of them
@@ -105,8 +103,10 @@ struct OperationGroups {
     std::uint64_t first = 0;              // number of committed.front()
     WaitQueue waiting;                    // the thread itself
     std::vector<std::uint32_t> agents;    // of groups that are forgotten
-    Site last_wait{};                     // and how many groups it left in flight
-    int left = 0;
+    std::uint64_t started = 0, ended = 0; // operations
+    Site last_wait{};
+    int left = NO_WAIT; // groups that it left in flight, if no commit followed
+    static constexpr int NO_WAIT = -1, IDLE = -2; // it had nothing to wait for
 
     // The group of a number.
     OperationGroup &at(std::uint64_t number) {
@@ -116,14 +116,25 @@ struct OperationGroups {
     std::uint64_t join(Site where);
     // The open group's agent.
     std::uint32_t agent();
-    void commit() { committed.push_back(std::exchange(open, OperationGroup{})); }
-    // Which of commit and wait is missing, where an operation of this thread is in flight as far as
+    void commit() {
+        committed.push_back(std::exchange(open, OperationGroup{}));
+        left = NO_WAIT;
+    }
+    // Whether the thread has not waited for the group of that number.
+    bool in_flight(std::uint64_t group) const { return group >= first; }
+    // The number of the group of an operation, by its own number.
+    std::uint64_t group_of(std::uint64_t operation) const;
+    // Which of commit and wait is missing, where an operation of that group is in flight as far as
     // the one that meets it knows, this thread or another one.
-    std::string missing(const char *commit, const char *wait, bool by_other) const;
+    std::string missing(const char *commit, const char *wait, std::uint64_t group,
+                        bool by_other = false) const;
+    // The thread exits: MISUSE if an operation was not committed, HAZARD if it had to be waited
+    // for.
+    void check_exit(const char *name, const char *commit, const char *wait = nullptr) const;
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
     // The thread waits until all groups but the last `pending` have taken the step. A report says
-    // "bulk_wait<0>: 2 stores have to be written".
+    // "cp.async.bulk.wait_group<0>: 2 stores have to be written".
     void wait(int pending, GroupStep OperationGroup::*step, Site where, const char *what,
               const char *missing_are);
 };

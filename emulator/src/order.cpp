@@ -14,7 +14,7 @@ constexpr int WARP = 32;
 
 // What is known of an operation by its agent: of the last one that had the number.
 struct Operator {
-    int thread, cta;
+    Identity who;
     Stamp issue;
     std::int32_t time;
 };
@@ -239,7 +239,7 @@ std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bo
     made->clock.add(issuer.self);
     made->self.agent = agent != NO_AGENT ? agent : free_agent(issuer);
     Operator &last = cluster_now().operator_at(made->self.agent);
-    last = {who.thread, who.cta, issuer.self, last.time + 1};
+    last = {who, issuer.self, last.time + 1};
     made->self.times = {{last.time, last.time}, {last.time, last.time}};
     pass_time(issuer);
     return made;
@@ -286,11 +286,6 @@ void acquire(Carrier &carrier, Scope scope, bool is_relaxed) {
 void merge(Carrier &to, Carrier &from) {
     for (Part &part : from)
         part_of(to, part.scope).add(part.sum.sum(), Stamp{}); // nothing of the running agent's own
-}
-
-void acquire_briefly(const Carrier &carrier) {
-    for (const Part &part : carrier)
-        part.sum.add_to(now->clock);
 }
 
 bool is_after(Carrier &carrier, Epoch *missing) {
@@ -447,8 +442,7 @@ Identity issuer_of(const Epoch &epoch) {
     const int agent = int(unknown_lane(epoch).agent);
     const int threads = clusters[epoch.cluster].threads_of_cta;
     const Operator *made = operator_of(epoch);
-    return made != nullptr ? Identity{made->thread, made->cta}
-                           : Identity{agent % threads, agent / threads};
+    return made != nullptr ? made->who : Identity{agent % threads, agent / threads};
 }
 
 std::string name_of(const Epoch &epoch) {
@@ -456,9 +450,9 @@ std::string name_of(const Epoch &epoch) {
     if (found == clusters.end())
         return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
     const ClusterRecord &cluster = found->second;
-    const auto [thread, cta, operation, where] = issuer_of(epoch);
-    std::string name =
-        format("thread %d of CTA %d (warp %d, lane %d)", thread, cta, thread / WARP, thread % WARP);
+    const Identity who = issuer_of(epoch);
+    std::string name = format("thread %d of CTA %d (warp %d, lane %d)", who.thread, who.cta,
+                              who.thread / WARP, who.thread % WARP);
     if (cluster.count > 1)
         name += format(" of cluster %d", cluster.index);
     return name;

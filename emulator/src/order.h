@@ -19,6 +19,7 @@ struct Identity {
     int cta;                         // in its cluster
     const char *operation = nullptr; // "TMA load"; nullptr for the thread itself
     Site where{};                    // of an operation's issue
+    std::uint64_t group = 0;         // of an operation, by its number
 };
 
 // A release that came from one CTA with one scope.
@@ -99,8 +100,6 @@ void acquire(Carrier &carrier, Scope scope = Scope::SYS, bool is_relaxed = false
 // A CTA's barrier, from and to Context::fenced: what fences before it released, the relaxed writes
 // of all threads after it release, too.
 void merge(Carrier &to, Carrier &from);
-// The same for an operation, which asks little afterwards.
-void acquire_briefly(const Carrier &carrier);
 
 // fence.proxy.async: what the thread did by the generic proxy (`own`), or everything that it is
 // after, comes before what async operations do that are ordered after the fence.

@@ -1,7 +1,6 @@
 #include "emulator/ptx.h"
 
 #include "machine.h"
-#include "tensor_box.h"
 
 #include <cstdio>
 #include <cstring>
@@ -19,10 +18,10 @@ Cta &own() { return *current->cta; }
 
 void check_own(std::uint32_t address, const char *what, Site where) {
     if (int(cta_rank_of(address)) != own().rank)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
-             "or modelled",
-             what, address, cta_rank_of(address));
+        reject(where,
+               "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
+               "or modelled",
+               what, address, cta_rank_of(address));
 }
 
 } // namespace
@@ -55,22 +54,22 @@ std::uint32_t dynamic_smem_size() {
 
 // ---------------------------------------------------------------------------- addresses
 
-SharedRef at(std::uint32_t address, std::size_t bytes, Site where) {
+SharedRef any_at(std::uint32_t address, Site where) {
     const std::uint32_t in_cta = address & OFFSET_MASK;
-    if (in_cta < SHARED_BASE || in_cta - SHARED_BASE + bytes > own().shared.size())
+    if (in_cta < SHARED_BASE || in_cta - SHARED_BASE >= own().shared.size())
         fail(Mistake::ADDRESS, where, "used it here",
-             "%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes, address,
-             SHARED_BASE, SHARED_BASE + own().shared.size());
+             "shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", address, SHARED_BASE,
+             SHARED_BASE + own().shared.size());
     return {&cta_of_rank(int(cta_rank_of(address)), where), in_cta - SHARED_BASE};
 }
 
-SharedRef own_at(std::uint32_t address, std::size_t bytes, const char *what, Site where) {
+SharedRef own_at(std::uint32_t address, const char *what, Site where) {
     check_own(address, what, where);
-    return at(address, bytes, where);
+    return any_at(address, where);
 }
 
-SharedRef used_at(std::uint32_t address, std::size_t bytes, Site where) {
-    const SharedRef place = at(address, bytes, where);
+SharedRef used_at(std::uint32_t address, Site where) {
+    const SharedRef place = any_at(address, where);
     check_peer(*place.cta, where);
     peer_uses(*place.cta, where);
     return place;
@@ -82,9 +81,7 @@ void *memory_of(SharedRef place, std::size_t bytes) {
 
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
     check_own(address, "mapa", where);
-    if (rank >= current_cluster->ctas.size())
-        fail(Mistake::MISUSE, where, "called it here", "mapa: CTA %u of a cluster of %zu", rank,
-             current_cluster->ctas.size());
+    cta_of_rank(int(rank), where);
     return (address & OFFSET_MASK) | (rank + 1) << RANK_SHIFT;
 }
 
@@ -100,8 +97,8 @@ void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site wher
     if (space == Space::GENERIC)
         return global(address);
     const std::uint32_t shared = std::uint32_t(address);
-    return memory_of(space == Space::SHARED ? own_at(shared, bytes, "a plain access", where)
-                                            : at(shared, bytes, where),
+    return memory_of(space == Space::SHARED ? own_at(shared, "a plain access", where)
+                                            : any_at(shared, where),
                      bytes);
 }
 
@@ -113,8 +110,7 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
     for (const auto &[type, reduce] : known)
         if (type == tensor.type)
             return reduce;
-    fail(Mistake::MISUSE, where, "called it here",
-         "cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type);
+    reject(where, "cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type);
 }
 
 // ---------------------------------------------------------------------------- synchronisation
@@ -130,40 +126,18 @@ void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel
 
 // ---------------------------------------------------------------------------- matrices
 
-void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where) {
-    return current->lane() < matrices * 8 ? memory_of(own_at(address, 16, what, where), 16)
-                                          : nullptr;
-}
-
-// The matrix's rows become its columns. A lane has two neighbours of row lane / 4.
-static void transpose_lanes(void **pairs) {
-    std::uint16_t matrix[WARP_LANES / 4][8];
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        std::memcpy(&matrix[lane / 4][lane % 4 * 2], pairs[lane], sizeof(std::uint32_t));
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        std::uint16_t *const pair = static_cast<std::uint16_t *>(pairs[lane]);
-        pair[0] = matrix[lane % 4 * 2][lane / 4];
-        pair[1] = matrix[lane % 4 * 2 + 1][lane / 4];
-    }
-}
-
-std::uint32_t movmatrix(std::uint32_t pair, Site where) {
-    warp_together("movmatrix", &pair, transpose_lanes, where);
-    return pair;
-}
-
 // ---------------------------------------------------------------------------- wgmma
 
 bool is_negated(int scale, Site where) {
     if (scale != 1 && scale != -1)
-        fail(Mistake::MISUSE, where, "called it here", "wgmma with a scale of %d: 1 or -1", scale);
+        reject(where, "wgmma with a scale of %d: 1 or -1", scale);
     return scale == -1;
 }
 
 void check_contiguous(bool is_contiguous, Site where) {
     if (!is_contiguous)
-        fail(
-            Mistake::MISUSE, where, "called it here",
+        reject(
+            where,
             "wgmma: the accumulators are not neighbours in an array, in their order: not modelled");
 }
 

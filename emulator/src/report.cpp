@@ -1,10 +1,7 @@
 #include "emulator/report.h"
 
-#include "explore.h"
 #include "global_memory.h"
 #include "machine.h"
-#include "mbarrier_name.h"
-#include "operations.h"
 
 #include <algorithm>
 #include <climits>
@@ -12,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -43,27 +39,6 @@ std::string who_runs() {
     return who;
 }
 
-// The rungs' functions by the names that PTX has for what they do; not where a name is a part of a
-// longer one, or of a file's.
-std::string in_ptx(std::string text) {
-    static constexpr const char *NAMES[][2] = {{"bulk_wait_read", "cp.async.bulk.wait_group.read"},
-                                               {"bulk_wait", "cp.async.bulk.wait_group"},
-                                               {"bulk_commit", "cp.async.bulk.commit_group"},
-                                               {"cp_async_wait", "cp.async.wait_group"},
-                                               {"cp_async_commit", "cp.async.commit_group"},
-                                               {"wgmma_fence", "wgmma.fence"},
-                                               {"wgmma_wait", "wgmma.wait_group"},
-                                               {"wgmma_commit", "wgmma.commit_group"},
-                                               {"wait_for_launch_before", "griddepcontrol.wait"}};
-    for (const auto &[name, instruction] : NAMES) {
-        const std::regex whole(format("(^|[^\\w./])%s(?![\\w./])", name));
-        text = std::regex_replace(text, whole, format("$1%s", instruction));
-    }
-    return text;
-}
-
-std::string worded(const std::string &text) { return translated_program ? in_ptx(text) : text; }
-
 std::string line_of(const char *indentation, const Place &place) {
     if (place.file.empty())
         return "";
@@ -73,7 +48,7 @@ std::string line_of(const char *indentation, const Place &place) {
 }
 
 std::string lines_of(const Note &note) {
-    return "  " + worded(note.text) + "\n" + line_of("    ", {note.file, note.line}) +
+    return "  " + note.text + "\n" + line_of("    ", {note.file, note.line}) +
            line_of("      called from ", note.caller);
 }
 
@@ -105,15 +80,15 @@ std::string source_text(const std::string &file, int line) {
 
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
     std::string report =
-        format("%s: %s: ", report_prefix, WORDS[int(mistake)]) + worded(what) + who_runs() + "\n";
+        format("%s: %s: ", report_prefix, WORDS[int(mistake)]) + what + who_runs() + "\n";
     for (const Note &note : notes)
         report += lines_of(note);
     report += format("  under the policy %s", policy().name);
     if (policy().random)
         report += format(" with seed %llu", static_cast<unsigned long long>(policy().seed));
-    if (explore::is_on) {
-        report += ", EMULATOR_ORDER=" + explore::order();
-        setenv("EMULATOR_ORDER", explore::order().c_str(), 1); // for what repeats the run
+    if (proof::is_explored) {
+        report += ", EMULATOR_ORDER=" + proof::order();
+        setenv("EMULATOR_ORDER", proof::order().c_str(), 1); // for what repeats the run
     }
     report += report_options.empty() ? "\n" : ", at " + report_options + "\n";
     print(report);
@@ -127,7 +102,7 @@ void fail(Mistake mistake, const std::vector<Note> &notes, const char *what, ...
     std::va_list arguments;
     va_start(arguments, what);
     warn(mistake, printed(what, arguments), notes);
-    print(worded(story::text(WORDS[int(mistake)], notes)));
+    print(story::text(WORDS[int(mistake)], notes));
     _exit(1);
 }
 
@@ -135,6 +110,12 @@ void fail(Mistake mistake, const Origin &where, const char *did, const char *wha
     std::va_list arguments;
     va_start(arguments, what);
     fail(mistake, {note_at(*current, where, did)}, "%s", printed(what, arguments).c_str());
+}
+
+void reject(const Origin &where, const char *what, ...) {
+    std::va_list arguments;
+    va_start(arguments, what);
+    fail(Mistake::MISUSE, where, "called it here", "%s", printed(what, arguments).c_str());
 }
 
 std::string printed(const char *format, std::va_list arguments) {
@@ -151,19 +132,6 @@ std::string format(const char *format, ...) {
     const std::string text = printed(format, arguments);
     va_end(arguments);
     return text;
-}
-
-// `full[i].init(...)`, or a call of something like init(&smem.full[i], ...).
-BarrierName barrier_name_in(const std::string &line) {
-    static const std::regex init(R"((\w+)(\[([^\]]*)\])?\.init\(|)"
-                                 R"(init\w*\([^,)\[]*?(\w+)(\[([^\]]*)\])?\s*[,)])");
-    std::smatch found;
-    if (!std::regex_search(line, found, init))
-        return {};
-    const int group = found[1].matched ? 1 : 4;
-    const std::string index = found[group + 2];
-    const bool is_number = !index.empty() && index.find_first_not_of("0123456789") == index.npos;
-    return {found[group], found[group + 1].matched, is_number ? std::atoi(index.c_str()) : -1};
 }
 
 // ---------------------------------------------------------------------------- places

@@ -1,5 +1,4 @@
 // CUDA's runtime: the device, launches, streams, events and memory.
-#include "emulator/emulator.h"
 #include "emulator/runtime.h"
 #include "global_memory.h"
 #include "machine.h"
@@ -161,51 +160,41 @@ static bool is_early(const cudaLaunchConfig_t &config) {
 
 static std::string shown(dim3 size) { return format("%u x %u x %u", size.x, size.y, size.z); }
 
-// What CUDA rejects of a launch's sizes; empty for nothing.
-static std::string wrong_size(const cudaLaunchConfig_t &config, const KernelBounds &bounds,
-                              const Allowed &allowed) {
-    const dim3 grid = config.gridDim, block = config.blockDim;
-    const std::uint64_t threads = volume(block);
-    if (threads < 1 || threads > LARGEST_BLOCK || block.z > LARGEST_BLOCK_Z)
-        return format("a block of %s threads: 1 to %d, at most %u along z", shown(block).c_str(),
-                      LARGEST_BLOCK, LARGEST_BLOCK_Z);
-    if (volume(grid) < 1 || grid.x > LARGEST_GRID_X || grid.y > LARGEST_GRID_YZ ||
-        grid.z > LARGEST_GRID_YZ)
-        return format("a grid of %s CTAs: at least 1, at most %s", shown(grid).c_str(),
-                      shown({LARGEST_GRID_X, LARGEST_GRID_YZ, LARGEST_GRID_YZ}).c_str());
-    if (bounds.threads > 0 && threads > std::uint64_t(bounds.threads))
-        return format("a block of %d threads, and the kernel's __launch_bounds__ allow %d",
-                      int(threads), bounds.threads);
-    if (config.dynamicSmemBytes > allowed.most_dynamic())
-        return format("%zu bytes of dynamic shared memory, and the kernel may have %zu: "
-                      "cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize) allows "
-                      "more, up to %zu",
-                      config.dynamicSmemBytes, allowed.most_dynamic(), card().largest_shared());
-    return "";
-}
-
-static std::string wrong_cluster(dim3 grid, dim3 cluster, const Allowed &allowed) {
-    const unsigned portable = allowed.large_cluster ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
-    const unsigned largest = card().has_clusters() ? portable : 1;
-    if (volume(cluster) < 1 || volume(cluster) > largest)
-        return format("a cluster of %s CTAs: 1 to %u%s", shown(cluster).c_str(), largest,
-                      largest == PORTABLE_CLUSTER
-                          ? ", or 16 after cudaFuncAttributeNonPortableClusterSizeAllowed"
-                          : "");
-    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
-        return format("a grid of %s CTAs is not a multiple of its clusters of %s",
-                      shown(grid).c_str(), shown(cluster).c_str());
-    return "";
-}
-
 // What CUDA says to a launch, and why.
 static std::pair<cudaError_t, std::string> verdict_on(const cudaLaunchConfig_t &config,
                                                       const void *kernel, dim3 cluster,
                                                       const KernelBounds &bounds) {
     const Allowed allowed = allowed_to(kernel);
-    if (const std::string why = wrong_size(config, bounds, allowed); !why.empty())
+    const dim3 grid = config.gridDim, block = config.blockDim;
+    const std::uint64_t threads = volume(block);
+    std::string why;
+    if (threads < 1 || threads > LARGEST_BLOCK || block.z > LARGEST_BLOCK_Z)
+        why = format("a block of %s threads: 1 to %d, at most %u along z", shown(block).c_str(),
+                     LARGEST_BLOCK, LARGEST_BLOCK_Z);
+    else if (volume(grid) < 1 || grid.x > LARGEST_GRID_X || grid.y > LARGEST_GRID_YZ ||
+             grid.z > LARGEST_GRID_YZ)
+        why = format("a grid of %s CTAs: at least 1, at most %s", shown(grid).c_str(),
+                     shown({LARGEST_GRID_X, LARGEST_GRID_YZ, LARGEST_GRID_YZ}).c_str());
+    else if (bounds.threads > 0 && threads > std::uint64_t(bounds.threads))
+        why = format("a block of %d threads, and the kernel's __launch_bounds__ allow %d",
+                     int(threads), bounds.threads);
+    else if (config.dynamicSmemBytes > allowed.most_dynamic())
+        why = format("%zu bytes of dynamic shared memory, and the kernel may have %zu: "
+                     "cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize) allows "
+                     "more, up to %zu",
+                     config.dynamicSmemBytes, allowed.most_dynamic(), card().largest_shared());
+    if (!why.empty())
         return {cudaErrorInvalidValue, why};
-    const std::string why = wrong_cluster(config.gridDim, cluster, allowed);
+    const unsigned portable = allowed.large_cluster ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    const unsigned largest = card().has_clusters() ? portable : 1;
+    if (volume(cluster) < 1 || volume(cluster) > largest)
+        why = format("a cluster of %s CTAs: 1 to %u%s", shown(cluster).c_str(), largest,
+                     largest == PORTABLE_CLUSTER
+                         ? ", or 16 after cudaFuncAttributeNonPortableClusterSizeAllowed"
+                         : "");
+    else if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+        why = format("a grid of %s CTAs is not a multiple of its clusters of %s",
+                     shown(grid).c_str(), shown(cluster).c_str());
     return {why.empty() ? cudaSuccess : cudaErrorInvalidClusterSize, why};
 }
 
@@ -223,8 +212,6 @@ cudaError_t emulator::launch_kernel(const cudaLaunchConfig_st &config, const voi
         say("launch", format("fails with %s: %s", cudaGetErrorName(error), why.c_str()));
         return failed(error);
     }
-    if (!translated_program && (cluster.y != 1 || cluster.z != 1))
-        fail(Mistake::MISUSE, {}, "the emulator supports clusters along x only");
     set_register_pool(int(volume(config.blockDim)), bounds.ctas);
     forget_static_shared(allowed_to(kernel).most_shared());
     set_parameters(context, bytes);

@@ -1,8 +1,5 @@
 #include "machine.h"
 
-#include "explore.h"
-#include "operations.h"
-
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -117,9 +114,9 @@ Thread &next_thread() {
             return take_thread(*cta);
         }
         if (complete_one() ||
-            (explore::is_on && (run_runnable_cluster() || explore::next_turn(false))))
+            (proof::is_explored && (run_runnable_cluster() || proof::next_turn(false))))
             something_happened();
-        else if (!time_out_waits(cluster) && !(explore::is_on && explore::next_turn(true)))
+        else if (!time_out_waits(cluster) && !(proof::is_explored && proof::next_turn(true)))
             fail_with_deadlock(cluster);
     }
 }
@@ -203,7 +200,7 @@ void may_spin(const void *address, Origin where) {
             something_happened(); // the loop before has ended
         spin.read[spin.next++ % std::size(spin.read)] = address;
         spin.reads = 0;
-    } else if (explore::is_in_turn()) {
+    } else if (proof::is_in_turn()) {
         ++spin.reads;
     } else if (++spin.reads > MOST_READS) {
         static WaitQueue spinning;

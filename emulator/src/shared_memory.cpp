@@ -34,7 +34,7 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     begin_ = static_cast<unsigned char *>(map_between_margins(static_bytes_ + reach_));
     if (begin_ == nullptr)
         fail(Mistake::ADDRESS, {}, "cannot map shared memory: %s", std::strerror(errno));
-    std::memset(begin_, UNINITIALISED, static_bytes_ + reach_);
+    std::memset(begin_, POISON, static_bytes_ + reach_);
 }
 
 SharedMemory::~SharedMemory() {
@@ -82,12 +82,6 @@ SharedRef::SharedRef(const void *object, Site where) : cta(current->cta) {
         fail(Mistake::ADDRESS, where, "took it for one",
              "%p is not an address in the CTA's own shared memory", object);
     offset = cta->shared.offset_of(object);
-}
-
-SharedRef::SharedRef(const void *object, int cta_rank, Site where) : SharedRef(object, where) {
-    cta = &cta_of_rank(cta_rank, where);
-    check_peer(*cta, where);
-    peer_uses(*cta, where);
 }
 
 std::uint32_t shared_address(const void *object, Site where) {

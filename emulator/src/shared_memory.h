@@ -25,8 +25,6 @@ struct Cta;
 struct Thread;
 
 constexpr std::uint32_t SHARED_BASE = 1024;
-// What shared memory holds before the first write, byte by byte.
-constexpr unsigned char UNINITIALISED = 0xff;
 
 // Bytes that the static variables of a translated program may take, 0 in other programs, and those
 // that they take in this launch: a variable gets its place when a thread first comes to it.
@@ -37,7 +35,7 @@ extern std::size_t static_shared_capacity, static_shared_used;
 extern std::size_t dynamic_shared_begin;
 class SharedMemory {
 public:
-    // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED.
+    // Prepares `dynamic_bytes` beside the static part; everything POISON (global_memory.h).
     void create(Cta &cta, std::size_t dynamic_bytes);
     ~SharedMemory();
 

@@ -71,22 +71,6 @@ static bool are_valid(cuuint32_t rank, const cuuint64_t *sizes, const cuuint64_t
     return true;
 }
 
-// What the hardware has and the emulator does not.
-static const char *not_modelled(cuuint32_t rank, const cuuint32_t *element_strides,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapFloatOOBfill fill) {
-    if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
-        return "an interleaved layout";
-    if (swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
-        return "this swizzle";
-    if (fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-        return "NaNs outside of the tensor";
-    for (cuuint32_t i = 0; i < rank; ++i)
-        if (element_strides[i] != 1)
-            return "element strides other than 1";
-    return nullptr;
-}
-
 CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
                                 void *base, const cuuint64_t *sizes, const cuuint64_t *strides,
                                 const cuuint32_t *box, const cuuint32_t *element_strides,
@@ -96,8 +80,12 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
         !aligned(map, emulator::TENSOR_MAP_ALIGNMENT) || !aligned(base, 16) ||
         !are_valid(rank, sizes, strides, box, element_strides))
         return CUDA_ERROR_INVALID_VALUE;
-    if (const char *what = not_modelled(rank, element_strides, interleave, swizzle, fill)) {
-        std::fprintf(stderr, "cuTensorMapEncodeTiled: the emulator does not model %s\n", what);
+    if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
+        fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
+        std::any_of(element_strides, element_strides + rank, [](auto by) { return by != 1; })) {
+        std::fputs("cuTensorMapEncodeTiled: the emulator models no interleaved layouts, element "
+                   "strides, NaNs outside of the tensor, or further swizzles\n",
+                   stderr);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     emulator::TensorDescription made = {.base = static_cast<unsigned char *>(base),

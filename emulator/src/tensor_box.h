@@ -2,8 +2,7 @@
 // cuTensorMapEncodeTiled.)
 #pragma once
 
-#include "emulator/site.h"
-#include "emulator/tma.h"
+#include "emulator/copies.h"
 
 #include <cstdint>
 #include <functional>

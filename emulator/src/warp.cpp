@@ -68,8 +68,7 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
 Rendezvous &meeting_for(const Call &call, Site where) {
     const std::uint32_t own = bit_of(current->lane());
     if ((call.mask & own) == 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s with a mask, 0x%08x, without the lane itself", call.what, call.mask);
+        reject(where, "%s with a mask, 0x%08x, without the lane itself", call.what, call.mask);
     auto &meetings = warp_of(*current).meetings;
     Rendezvous *vacant = nullptr;
     for (const std::unique_ptr<Rendezvous> &meeting : meetings) {
@@ -259,17 +258,6 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
     return mine.result;
 }
 
-std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
-                           int width, Site where) {
-    if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "%s in segments of %d lanes: not a power of two up to 32", name_of(how), width);
-    const unsigned last = how == Shuffle::UP ? 0 : WARP_LANES - 1;
-    bool is_inside;
-    return warp_shuffle(how, mask, value, unsigned(operand),
-                        unsigned(WARP_LANES - width) << 8 | last, is_inside, where);
-}
-
 std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where,
                           const char *what) {
     ReducedLane mine = {how, value};
@@ -298,6 +286,63 @@ void warp_thread_exits(Thread &thread) {
             complete_if_full(*meeting, thread, meeting->waiting.threads.front()->wait.where.site);
     if (thread.aligned_calls < warp.first_aligned + warp.aligned.size())
         check_exited(thread, thread.aligned_calls);
+}
+
+// ---------------------------------------------------------------------------- registers
+// setmaxnreg: whether a CTA's registers suffice, and whether whole warpgroups change their counts.
+// (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice. Here it is the most its
+// block and __launch_bounds__ leave to it, so that what is reported fails with any choice.
+
+static constexpr int REGISTERS = 65536; // of a multiprocessor
+static constexpr int FEWEST = 24, MOST = 256, STEP = 8;
+
+static int pool = REGISTERS;
+
+void set_register_pool(int threads, int ctas) {
+    const int lanes = (threads + WARP_LANES - 1) / WARP_LANES * WARP_LANES;
+    const int each = REGISTERS / lanes / std::max(ctas, 1) / STEP * STEP;
+    pool = std::min(each, MOST) * lanes;
+}
+
+void setmaxnreg(bool more, int registers, Site where) {
+    const char *const what = more ? "setmaxnreg.inc" : "setmaxnreg.dec";
+    if (registers < FEWEST || registers > MOST || registers % STEP != 0)
+        reject(where, "%s to %d registers: multiples of 8 from 24 to 256", what, registers);
+    warp_aligned(what, where);
+    if (current->lane() != 0)
+        return;
+    RegisterCount &warp = current->cta->warps[std::size_t(current->warp())].registers;
+    warp = {registers, warp.changes + 1, where};
+}
+
+void check_register_changes(const Cta &cta) {
+    constexpr std::size_t GROUP = WARPGROUP_LANES / WARP_LANES;
+    for (std::size_t i = 0; i < cta.warps.size(); ++i) {
+        const RegisterCount &first = cta.warps[i / GROUP * GROUP].registers;
+        const RegisterCount &warp = cta.warps[i].registers;
+        if (warp.changes != first.changes || warp.count != first.count)
+            fail(Mistake::MISUSE,
+                 {note_at((warp.changes > first.changes ? warp : first).site, "executed here")},
+                 "setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d "
+                 "times, last for %d registers, warp %zu %d times, last for %d",
+                 i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
+                 warp.count);
+    }
+    // What the warps that never asked were launched with is not in the pool.
+    int asked = 0, held = 0;
+    const Warp *most = &cta.warps.front();
+    for (const Warp &warp : cta.warps) {
+        asked += warp.registers.changes > 0;
+        held += warp.registers.count;
+        if (warp.registers.count > most->registers.count)
+            most = &warp;
+    }
+    const int had = pool / int(cta.warps.size()) * asked;
+    if (held * WARP_LANES > had)
+        fail(Mistake::DEADLOCK, most->registers.site, "called it here",
+             "setmaxnreg.inc to %d registers waits for ever: the warps of CTA %d that changed "
+             "theirs would hold %d, had at most %d, and never gave enough back (setmaxnreg.dec)",
+             most->registers.count, cta.rank, held * WARP_LANES, had);
 }
 
 } // namespace emulator

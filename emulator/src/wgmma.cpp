@@ -2,8 +2,6 @@
 // rules about accumulators that are still being written.
 #include "formats/e4m3.h"
 #include "machine.h"
-#include "multiply.h"
-#include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
 #include <algorithm>
@@ -18,46 +16,34 @@ namespace {
 
 // ------------------------------------------------------------------- one thread's accumulators
 
-bool in_flight(const AccumulatorState &state, const AccumulatorRange &range) {
-    return range.wgmma >= state.waited;
-}
-
 template <typename Range>
 bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
     return begin < range.begin + range.bytes && range.begin < begin + bytes;
 }
 
 // The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
-// and no wgmma of another shape may be writing there. If it adds to accumulators that no earlier
-// wgmma wrote, the thread must have written them.
-void check_accumulators(const Thread &thread, const AccumulatorRange &claimed, bool adds) {
+// and no wgmma of another shape may be writing there.
+void check_accumulators(const Thread &thread, const AccumulatorRange &claimed) {
     const AccumulatorState &state = thread.accumulators;
     if (!state.fenced)
         fail(Mistake::HAZARD, claimed.site, "called wgmma here",
-             "wgmma without wgmma_fence: there has been none since the thread began");
-    bool is_known = false;
+             "wgmma without wgmma.fence: there has been none since the thread began");
     for (const AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, claimed.begin, claimed.bytes))
             continue;
         if (range.touched)
             fail(Mistake::HAZARD, claimed.site, "called wgmma here",
-                 "wgmma without wgmma_fence: the accumulators were used by other code since the "
+                 "wgmma without wgmma.fence: the accumulators were used by other code since the "
                  "last one");
         const bool is_same = range.begin == claimed.begin && range.bytes == claimed.bytes;
-        if (!is_same && in_flight(state, range))
+        if (!is_same && thread.wgmmas.in_flight(range.group))
             fail(Mistake::HAZARD,
                  {note_at(thread, claimed.site, "called wgmma here"),
                   note_at(thread, range.site, "called the one in flight here")},
                  "wgmma with n = %zu on accumulators that overlap those of one in flight, "
                  "with n = %zu",
                  claimed.bytes / 2, range.bytes / 2);
-        is_known |= is_same;
     }
-    std::uint32_t first;
-    std::memcpy(&first, claimed.begin, sizeof first);
-    if (adds && !is_known && first == FIBER_POISON)
-        fail(Mistake::HAZARD, claimed.site, "called wgmma here",
-             "wgmma adds to accumulators that the thread has never written");
 }
 
 // From now on the wgmma uses these. Ranges that overlap it are dropped: those of its accumulators,
@@ -71,7 +57,7 @@ void claim_registers(AccumulatorState &state, const AccumulatorRange &claimed) {
 
 // The registers that a wgmma reads A from. (PTX ISA: wgmma.fence.)
 void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment &a,
-             std::uint64_t number, Site where) {
+             std::uint64_t group, Site where) {
     for (const void *place : a.places) {
         const char *begin = static_cast<const char *>(place);
         if (place == nullptr)
@@ -81,9 +67,92 @@ void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment 
                 fail(Mistake::HAZARD,
                      {note_at(thread, where, "called wgmma here"),
                       note_at(thread, write.pc, "wrote them here")},
-                     "wgmma without wgmma_fence: registers of A were written since the last one");
-        claim_registers(state, {begin, 4, number, where, true});
+                     "wgmma without wgmma.fence: registers of A were written since the last one");
+        claim_registers(state, {begin, 4, group, where, true});
     }
+}
+
+// ------------------------------------------------------------------------------ the operands
+// An operand has K_BYTES of K for each row of A or column of B, in 16-byte chunks. Lines of chunks
+// are rows (of A, or columns of B) if the operand is K-major, with 2 chunks each, and the 16
+// columns of K if it is MN-major (transposed), with one chunk for 8 rows. The parts of eight lines
+// and of `span` bytes of each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix Descriptor
+// Format; Strides; Canonical Layouts.)
+
+constexpr std::uint32_t GROUP_LINES = 8;
+constexpr std::uint32_t COLUMNS = 16;
+constexpr std::uint32_t CHUNK_ELEMENTS = 8;
+constexpr int SWIZZLES[] = {0, 3, 2, 1}; // the upper two bits, as in CUtensorMapSwizzle
+
+struct Descriptor {
+    char name; // 'A' or 'B'
+    std::uint64_t bits;
+    Site where;
+
+    std::uint32_t field(int first, int size) const {
+        return std::uint32_t(bits >> first) & ((1u << size) - 1);
+    }
+    [[noreturn]] void reject(const std::string &why) const {
+        fail(Mistake::MISUSE, where, "called wgmma here",
+             "wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)bits,
+             why.c_str());
+    }
+};
+
+// A swizzle's pattern repeats from the address that is a multiple of its size: the operand begins
+// in the pattern's first line, and the chunks that lie side by side there stay in it.
+void check_start(const Descriptor &descriptor, std::uint32_t start, std::uint32_t span,
+                 std::uint32_t side_by_side, bool transposed) {
+    const std::uint32_t pattern = GROUP_LINES * span;
+    if (start % pattern + side_by_side * SWIZZLE_CHUNK > span)
+        descriptor.reject(format(
+            "starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
+            "bytes%s",
+            start, transposed ? "rows" : "32 bytes of K", pattern, hint_on_alignment().c_str()));
+}
+
+// The offsets in the current CTA's shared memory of an operand's 16-byte chunks, line after line:
+// of A ('A') with `rows` rows, or of B with as many columns. Fails with MISUSE if it is not such an
+// operand, with its swizzle pattern's alignment, inside of that memory.
+std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t bits, bool transposed,
+                                             std::uint32_t rows, Site where) {
+    const Descriptor descriptor{name, bits, where};
+    const std::uint32_t start = descriptor.field(0, 14) << 4;
+    const int swizzle = SWIZZLES[bits >> 62];
+    if (descriptor.field(49, 3) != 0)
+        descriptor.reject("has a base offset, which is not modelled");
+
+    const std::uint32_t lines = transposed ? COLUMNS : rows;
+    const std::uint32_t chunks = (transposed ? rows : COLUMNS) / CHUNK_ELEMENTS; // of a line
+    const std::uint32_t in_span = 1u << (transposed ? swizzle : swizzle != 0);   // chunks
+    // Bytes from a span to the next one in a line, and from eight lines to the next eight.
+    std::uint32_t chunk_jump = descriptor.field(16, 14) << 4;
+    std::uint32_t line_jump = descriptor.field(32, 14) << 4;
+    if (transposed && swizzle == 0)
+        std::swap(chunk_jump, line_jump);
+
+    const std::uint32_t span = swizzle_span(swizzle), pattern = GROUP_LINES * span;
+    const std::uint32_t in_pattern = swizzle != 0 ? start % pattern : 0;
+    if (swizzle != 0)
+        check_start(descriptor, start, span, std::min(chunks, in_span), transposed);
+    const std::uint64_t last_line = (lines - 1) / GROUP_LINES, last_span = (chunks - 1) / in_span;
+    const std::uint64_t end =
+        start - in_pattern + last_line * line_jump + last_span * chunk_jump + pattern;
+    if (start < SHARED_BASE || end > SHARED_BASE + current->cta->shared.size())
+        descriptor.reject(
+            format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory", start,
+                   (unsigned long long)end));
+
+    std::vector<std::uint32_t> offsets;
+    offsets.reserve(lines * chunks);
+    for (std::uint32_t line = 0; line < lines; ++line)
+        for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+            const std::uint32_t group = line / GROUP_LINES * line_jump + line % GROUP_LINES * span;
+            const std::uint32_t part = chunk / in_span * chunk_jump;
+            const std::uint32_t address = start + group + part + chunk % in_span * SWIZZLE_CHUNK;
+            offsets.push_back(swizzle_address(address, swizzle) - SHARED_BASE);
+        }
+    return offsets;
 }
 
 // ------------------------------------------------------------------------------ the warpgroup
@@ -94,8 +163,7 @@ Warpgroup &own_warpgroup(const char *what, Site where) {
     std::vector<Warpgroup> &warpgroups = current->cta->warpgroups;
     const std::size_t index = std::size_t(current->warpgroup());
     if (index >= warpgroups.size())
-        fail(Mistake::MISUSE, where, "called it here",
-             "wgmma needs whole warpgroups of 128 threads");
+        reject(where, "wgmma needs whole warpgroups of 128 threads");
     return warpgroups[index];
 }
 
@@ -119,22 +187,25 @@ void execute(const Operation &operation, Warpgroup &group) {
     Cta &cta = *operation.cta;
     static std::uint8_t b[WGMMA_LARGEST_N * K_BYTES];
     Wgmma &slot = group.slot(group.executed);
-    order::acquire_briefly(slot.called); // what its 128 threads did before
+    order::acquire(slot.called); // what its 128 threads did before
     if (!slot.a_chunks.empty())
         read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site, " of A");
     read_chunks(cta, slot.b_chunks, b, slot.site, " of B");
     multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
     if (trace::is_on)
         trace::did("", trace_name(group.executed, *operation.issuer), operation.site);
+    Thread *const threads =
+        &cta.threads[std::size_t(operation.issuer->warpgroup()) * WARPGROUP_LANES];
+    for (int lane = 0; lane < WARPGROUP_LANES; ++lane)
+        threads[lane].wgmmas.take(slot.groups[lane], &OperationGroup::written);
+    group.slots.pop_front();
     ++group.executed;
-    order::release_own(slot.done);
-    group.waiting.wake_all();
 }
 
 // The slot of a wgmma, which the first thread to call it makes.
 Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, std::uint64_t a,
                 std::uint64_t b, bool a_in_registers, Site where) {
-    if (number < group.first + group.slots.size())
+    if (number < group.executed + group.slots.size())
         return group.slot(number);
     Wgmma made{form, a, b, where};
     made.a.resize(WGMMA_M * K_BYTES);
@@ -179,18 +250,6 @@ const char *name_of(const WgmmaForm &form) {
     return names.insert(format("wgmma m64n%dk%d", form.n, k_of(form))).first->c_str();
 }
 
-// Why a wgmma that a thread has called is in flight as far as the thread knows.
-std::string why_in_flight(const AccumulatorState &state, std::uint64_t number) {
-    const auto later = state.groups.end() - std::ranges::upper_bound(state.groups, number) - 1;
-    if (later < 0)
-        return std::string("it was never committed: wgmma_commit is missing, or comes after the ") +
-               (state.idle ? "wait, which had nothing to wait for" : "wait");
-    return format(state.pending < 0 ? "wgmma_wait<%td> is missing after its commit"
-                                    : "wgmma_wait<%td> is needed, and the last one was <%d>, in "
-                                      "line %u",
-                  later, state.pending, state.waited_at.line());
-}
-
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     const Wgmma &slot = group.slot(number);
     if (group.agent == order::NO_AGENT)
@@ -215,16 +274,14 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     Warpgroup &group = own_warpgroup("wgmma", where);
     AccumulatorState &state = self.accumulators;
     if (form.n < 8 || form.n > WGMMA_LARGEST_N || form.n % 8 != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
-    const std::uint64_t number = state.issued;
+        reject(where, "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
+    const std::uint64_t number = self.wgmmas.started, own = self.wgmmas.join(where);
     const AccumulatorRange claimed{reinterpret_cast<const char *>(acc),
-                                   sizeof(float) * std::size_t(form.n) / 2, number, where};
-    check_accumulators(self, claimed, form.accumulate);
-    ++state.issued;
+                                   sizeof(float) * std::size_t(form.n) / 2, own, where};
+    check_accumulators(self, claimed);
     claim_registers(state, claimed);
     if (registers != nullptr)
-        claim_a(self, state, *registers, number, where);
+        claim_a(self, state, *registers, own, where);
 
     Wgmma &slot = slot_for(group, number, form, a, b, registers != nullptr, where);
     check_agreement(slot, form, a, b, where);
@@ -233,6 +290,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     const int lane = self.number % WARPGROUP_LANES;
     check_tiles(*self.cta, slot, lane, where);
     slot.sums[lane] = acc;
+    slot.groups[lane] = own;
     if (registers != nullptr)
         place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
                         registers->values, 4);
@@ -242,7 +300,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
 }
 
 void wgmma_fence(Site where) {
-    own_warpgroup("wgmma_fence", where);
+    own_warpgroup("wgmma.fence", where);
     AccumulatorState &state = current->accumulators;
     state.fenced = true;
     state.written.clear();
@@ -251,39 +309,14 @@ void wgmma_fence(Site where) {
 }
 
 void wgmma_commit(Site where) {
-    own_warpgroup("wgmma_commit", where);
-    current->accumulators.groups.push_back(current->accumulators.issued);
-    current->accumulators.pending = -1;
+    own_warpgroup("wgmma.commit_group", where);
+    current->wgmmas.commit();
 }
 
 void wgmma_wait(int pending, Site where) {
-    Warpgroup &group = own_warpgroup("wgmma_wait", where);
-    AccumulatorState &state = current->accumulators;
-    state.pending = pending;
-    state.waited_at = where;
-    state.idle = state.issued > (state.groups.empty() ? state.waited : state.groups.back());
-    if (state.groups.size() <= std::size_t(pending))
-        return;
-    const auto last = state.groups.end() - 1 - pending;
-    const std::uint64_t complete = *last;
-    wait_until(
-        group.waiting, [&group, complete] { return group.executed >= complete; }, where,
-        [&group, pending] {
-            const bool is_called = group.executed < group.first + group.slots.size();
-            return format(
-                "wgmma_wait<%d>: wgmma %llu of the warpgroup was called by %d of its %d threads",
-                pending, (unsigned long long)group.executed,
-                is_called ? group.slot(group.executed).arrived : 0, WARPGROUP_LANES);
-        });
-    state.groups.erase(state.groups.begin(), last + 1);
-    for (; state.waited < complete; ++state.waited) {
-        Wgmma &slot = group.slot(state.waited);
-        order::acquire(slot.done);
-        ++slot.waited_by;
-    }
-    story::record(where, "waits", "wgmma_wait<%d>", pending);
-    for (; !group.slots.empty() && group.slots.front().waited_by == WARPGROUP_LANES; ++group.first)
-        group.slots.pop_front();
+    own_warpgroup("wgmma.wait_group", where);
+    current->wgmmas.wait(pending, &OperationGroup::written, where, "wgmma.wait_group",
+                         "wgmmas have not ended, which all 128 threads have to call");
 }
 
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
@@ -295,17 +328,15 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
     for (AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, begin, bytes) || (range.is_a && !is_write))
             continue;
-        if (in_flight(state, range)) {
-            const std::string why = why_in_flight(state, range.wgmma);
-            std::vector<Note> notes{
-                note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
-                note_at(thread, range.site, "called the wgmma here")};
-            if (why.ends_with("which had nothing to wait for"))
-                notes.push_back(note_at(thread, state.waited_at, "waited here"));
-            fail(Mistake::HAZARD, notes, "%s are %s while a wgmma that %s them is in flight: %s",
+        if (thread.wgmmas.in_flight(range.group))
+            fail(Mistake::HAZARD,
+                 {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
+                  note_at(thread, range.site, "called the wgmma here")},
+                 "%s are %s while a wgmma that %s them is in flight: %s",
                  range.is_a ? "registers of A" : "accumulators", is_write ? "written" : "read",
-                 range.is_a ? "reads" : "writes", why.c_str());
-        }
+                 range.is_a ? "reads" : "writes",
+                 thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group", range.group)
+                     .c_str());
         range.touched = !range.is_a;
     }
 }
@@ -314,19 +345,10 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) 
     const std::vector<Warpgroup> &groups = thread.cta->warpgroups;
     const auto own = std::size_t(thread.warpgroup());
     if (own < groups.size() && groups[own].agent == wgmma.agent)
-        return why_in_flight(thread.accumulators, std::uint64_t(wgmma.time - 1));
-    return "what tells others, a barrier or an arrival, is missing or precedes the wgmma_wait";
-}
-
-void tensor_core_thread_exits(Thread &thread) {
-    const AccumulatorState &state = thread.accumulators;
-    if (state.issued == state.waited)
-        return;
-    const Site site = state.ranges.back().site; // of the last one
-    const bool is_committed = !state.groups.empty() && state.groups.back() == state.issued;
-    fail(is_committed ? Mistake::HAZARD : Mistake::MISUSE,
-         {note_at(thread, site, "called wgmma here")}, "exit with a wgmma that the thread has %s",
-         is_committed ? "not waited for (wgmma_wait)" : "never committed (wgmma_commit)");
+        return thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group",
+                                     thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
+    return "what tells others, a barrier or an arrival, is missing or precedes the "
+           "wgmma.wait_group";
 }
 
 } // namespace emulator

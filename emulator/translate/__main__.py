@@ -29,7 +29,6 @@ from .outputs import NOT_BUILT, NOT_KNOWN, REPORT, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
-SAMPLES = ROOT / "emulator/include/samples"  # headers that the program's folders come before
 OWN_FOLDERS = (f"{ROOT}/emulator/include/", f"{ROOT}/common/")
 HEADERS = ("-include", "emulator/translated.h", "-include", "emulator/ptx.h")
 INSTALLED = ROOT / "installed"  # what emulate-parts would print: `make install` has built it
@@ -51,7 +50,6 @@ CONSTANT = re.compile(
     r"(?:#[ \t]*define[ \t]+(\w+)[ \t]+|\b(\w+)[ \t]*=[ \t]*)"
     rf"((\()?{LITERAL}(?:[ \t]*(?:\*|<<)[ \t]*{LITERAL})*(?(4)\)))(?![\w.])"
 )
-LARGE = 64
 STORY_LIMIT = 20  # seconds of a run that is repeated for its story
 
 
@@ -77,8 +75,6 @@ def arguments(given: list[str]) -> argparse.Namespace:
     add("--seconds", type=float, default=600, help="limit of a run (default: %(default)s)")
     add("--first", action="store_true", help="stop after the first bad run")
     add("--quiet", action="store_true", help="one line per run, and reports")
-    of_format = "how reports are printed; gcc: as FILE:LINE: error: ... (default: %(default)s)"
-    add("--format", choices=["text", "gcc"], default="text", help=of_format)
     add("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
     add("--junit", type=Path, metavar="FILE", help="write the runs as JUnit's XML")
     add("--version", action="store_true", help="print the day and commit of the emulator's sources")
@@ -101,14 +97,6 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def value_of(text: str) -> int:
-    """Of a product or shift of literals."""
-    value = 1
-    for shift, number in re.findall(r"(<<)?\s*(\d+)", text):
-        value = value << min(int(number), 64) if shift else value * int(number)
-    return value
-
-
 class Program:
     """The user's files, copied into a folder in which each lies where it does on the machine: so
     includes find them."""
@@ -119,7 +107,6 @@ class Program:
         shutil.rmtree(self.out, ignore_errors=True)
         self.given = dict(one.split("=", 1) for one in options.set)
         self.missing: list[str] = []  # headers that the emulator lacks
-        self.sizes: list[tuple[int, str]] = []  # of constants, and how to say each
         for folder in options.include:
             self.copied(Path(folder)).mkdir(parents=True, exist_ok=True)
         files = [name for name in self.included() if not name.startswith(OWN_FOLDERS)]
@@ -142,14 +129,9 @@ class Program:
     def copy(self, path: Path) -> str:
         """With the constants that are given. Returns the name that messages have."""
         text, edits = path.read_text(encoding="utf-8", errors="surrogateescape"), []
-        code = without_comments(text)
-        for found in CONSTANT.finditer(code):
-            name, size = found[1] or found[2], value_of(found[3])
-            if size >= LARGE and name in self.given:
+        for found in CONSTANT.finditer(without_comments(text)):
+            if (name := found[1] or found[2]) in self.given:
                 edits.append((*found.span(3), self.given[name]))
-            elif size >= LARGE:
-                line = code.count("\n", 0, found.start()) + 1
-                self.sizes.append((size, f"{name} = {size} ({shown(path)}:{line})"))
         self.write(self.copied(path), f'#line 1 "{shown(path)}"\n{edited(text, edits)}')
         return shown(path)
 
@@ -162,11 +144,9 @@ class Program:
 
     def advice(self) -> str:
         """How to make a run shorter."""
-        largest = ", ".join(text for _, text in sorted(self.sizes, reverse=True)[:3])
-        takes = (
-            " or by arguments after --" if "argv" in self.main.read_text(errors="ignore") else ""
-        )
-        return f"Make it smaller by --set NAME=VALUE{takes}: {largest or 'no constant is large'}"
+        has_arguments = "argv" in self.main.read_text(errors="ignore")
+        takes = " or by arguments after --" if has_arguments else ""
+        return f"Make it smaller by --set NAME=VALUE{takes}"
 
     def translate(self) -> str:
         """All that is to be compiled."""
@@ -235,7 +215,7 @@ def compiler(options: argparse.Namespace, folders: Iterable[Path | str]) -> list
     defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
-    flags = [*flags_of_kernels(), *(f"-D{name}" for name in defined), f"-idirafter{SAMPLES}"]
+    flags = [*flags_of_kernels(), *(f"-D{name}" for name in defined)]
     return [name, *flags, *(f"-I{one}" for one in folders)]
 
 
@@ -331,10 +311,6 @@ def run_all(options: argparse.Namespace, program: Path, advice: str) -> list[Run
         verdict = "ok" if status == 0 else f"exit status {status}"
         verdict += f", as under {min(before)}" if before else ""
         print(f"{name}: {verdict} ({made[-1].seconds:.1f} s)", flush=True)
-        if options.format == "gcc":
-            found = outputs.findings(made[-1], shown(options.file))
-            print(*(outputs.gcc(found[one]) for one in found if one not in seen), sep="", end="")
-            seen = {**dict.fromkeys(found, name), **seen}
         for piece, known in said:
             is_report = REPORT.match(piece) is not None
             is_quick = time.monotonic() - begun < STORY_LIMIT

@@ -70,8 +70,6 @@ CPP_NAMES = (
     | {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
     | {"gt": ">", "hi": ">", "ge": ">=", "hs": ">="}
     | {"idx": "INDEX", "bfly": "XOR", "test_wait": "TEST", "try_wait": "TRY"}
-    | {"arrive": "PLAIN", "arrive.noComplete": "NO_COMPLETE"}
-    | {"arrive_drop": "DROP", "arrive_drop.noComplete": "DROP_NO_COMPLETE"}
 )
 SINK = "_"
 
@@ -165,6 +163,7 @@ def modifiers(opcode: str, match: re.Match) -> dict:
         "has": has,
         "aligned": "true" if opcode.startswith("bar.") else has["aligned"],
         "here": HERE,
+        "opcode": opcode,
         "type": TYPES.get(kind, ""),
         "wide": WIDE.get(kind, ""),
         "widetype": TYPES.get(WIDE.get(kind, ""), ""),
@@ -344,6 +343,10 @@ class Writer:
             return f"{CORE}shared_address({CORE}global({address}), {HERE})"
         return f"std::uint32_t({address})"
 
+    def place(self, operand: Operand, kind: str) -> str:
+        what = f'"{self.known["opcode"]}", ' if kind == "own" else ""
+        return f"{CORE}{kind}_at({self.shared(operand)}, {what}{HERE})"
+
     def memory(self, operand: Operand) -> str:
         names = {"shared": "SHARED", "shared::cta": "SHARED", "shared::cluster": "CLUSTER"}
         space = names.get(self.known["space"].lstrip("."), "GENERIC")
@@ -363,6 +366,8 @@ class Writer:
     def operand(self, operand: Operand, kind: str, is_result: bool) -> str:
         if kind in ("shared", "memory", "tensor", "matrix"):
             return getattr(self, kind)(operand)
+        if kind in ("own", "any", "used"):
+            return self.place(operand, kind)
         if kind == "global":
             return f"{CORE}global({self.address(operand)})"
         if kind == "accumulators":

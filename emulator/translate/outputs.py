@@ -1,4 +1,4 @@
-"""What the runs found, as other programs read it: lines like GCC's, SARIF 2.1.0, and JUnit's XML."""
+"""What the runs found, as other programs read it: SARIF 2.1.0 and JUnit's XML."""
 
 from __future__ import annotations
 
@@ -74,13 +74,6 @@ def exit_status(runs: list[Run]) -> int:
     if any(run.name == BUILD or NOT_KNOWN in run.output for run in runs):
         return NOT_BUILT
     return FOUND if any(run.status for run in runs) else 0
-
-
-def gcc(one: Finding) -> str:
-    """Without columns, as problem matchers of editors and of GitHub know it."""
-    lines = [(f"{one.level}: {one.text.splitlines()[0]}", one.place)]
-    lines += [(f"note: {text}", place) for text, place in one.notes]
-    return "".join(f"{file}:{line}: {text}\n" for text, (file, line) in lines)
 
 
 def sarif(runs: list[Run], main: str, version: str) -> str:

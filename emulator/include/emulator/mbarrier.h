@@ -17,10 +17,8 @@ struct SharedRef {
     std::uint32_t offset;
 
     SharedRef(Cta *cta, std::uint32_t offset) : cta(cta), offset(offset) {}
-    // The own CTA's: ADDRESS for anything else. And the object at the same offset of CTA `cta_rank`
-    // of the cluster, which the thread uses: LIFETIME if the CTA isn't there. (mapa)
+    // The own CTA's: ADDRESS for anything else.
     SharedRef(const void *object, Site where);
-    SharedRef(const void *object, int cta_rank, Site where);
 };
 
 // mbarrier.init by the current thread, on its own CTA: phases of `arrivals`, 1 to 2^20 - 1. No
@@ -33,14 +31,12 @@ void mbarrier_init(SharedRef barrier, int arrivals, Site where);
 void mbarrier_init_fence(Site where);
 
 // `count` arrivals (mbarrier.arrive) with an optional announcement of bytes (expect_tx, done
-// first). They may drop out of the phases to come (mbarrier.arrive_drop), and may have to leave the
-// phase incomplete (.noComplete: else MISUSE). Returns the phase arrived in, as a token for
-// mbarrier_wait_token. (Here and below the manual's defaults: an arrival releases to the CTA, a
-// wait acquires from it.)
-enum class Arrival { PLAIN, DROP, NO_COMPLETE, DROP_NO_COMPLETE };
+// first). They may drop out of the phases to come (mbarrier.arrive_drop). Returns the phase arrived
+// in, as a token for mbarrier_wait_token. (Here and below the manual's defaults: an arrival
+// releases to the CTA, a wait acquires from it.)
 std::uint64_t mbarrier_arrive(SharedRef barrier, int bytes, Site where,
                               Order order = Order::RELEASE, Scope scope = Scope::CTA, int count = 1,
-                              Arrival how = Arrival::PLAIN);
+                              bool drop = false);
 
 // mbarrier.expect_tx, .complete_tx, and mbarrier.inval.
 void mbarrier_expect_bytes(SharedRef barrier, int bytes, Site where);

@@ -8,12 +8,11 @@
 
 #include "emulator/atomics.h"
 #include "emulator/barriers.h"
-#include "emulator/cp_async.h"
+#include "emulator/copies.h"
 #include "emulator/mbarrier.h"
 #include "formats/half.h"
 #include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
-#include "emulator/tma.h"
 #include "emulator/warp.h"
 
 #include <cuda.h>
@@ -197,13 +196,6 @@ EMULATOR_INLINE std::uint32_t funnel_shift(std::uint32_t low, std::uint32_t high
     return std::uint32_t(left ? both << count >> 32 : both >> count);
 }
 
-// szext.clamp: the low `count` bits, with the sign's above them if T has one.
-template <typename T>
-EMULATOR_INLINE T extended(T value, std::uint32_t count) {
-    const std::uint32_t unused = count < 32 ? 32 - count : 0;
-    return count == 0 ? T(0) : T(std::uint32_t(value) << unused) >> unused;
-}
-
 // lop3.b32.
 EMULATOR_INLINE std::uint32_t lop3(std::uint32_t a, std::uint32_t b, std::uint32_t c, int table) {
     std::uint32_t d = 0;
@@ -259,9 +251,9 @@ EMULATOR_INLINE void *global(std::uint64_t address) { return reinterpret_cast<vo
 
 // What a shared address names: of any CTA, of the own one alone, for `what`; or what the thread
 // uses itself. And a pointer to it.
-SharedRef at(std::uint32_t address, std::size_t bytes, Site where);
-SharedRef own_at(std::uint32_t address, std::size_t bytes, const char *what, Site where);
-SharedRef used_at(std::uint32_t address, std::size_t bytes, Site where);
+SharedRef any_at(std::uint32_t address, Site where);
+SharedRef own_at(std::uint32_t address, const char *what, Site where);
+SharedRef used_at(std::uint32_t address, Site where);
 void *memory_of(SharedRef place, std::size_t bytes);
 
 // mapa and getctarank.
@@ -365,10 +357,6 @@ void tensor_reduce(const void *map, const Coordinates &at, SharedRef from,
 void unknown(const char *file, int line, const char *what);
 
 // ---------------------------------------------------------------------------- matrices
-
-// The row whose address the lane passes to ldmatrix or stmatrix; nullptr if it passes none.
-void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where);
-std::uint32_t movmatrix(std::uint32_t pair, Site where);
 
 // An operand of an mma as one of twice as many columns of A.
 struct WithZeros {

@@ -74,6 +74,9 @@ std::string source_text(const std::string &file, int line);
 // The same with one note: what the current thread did at `where`.
 [[noreturn]] void fail(Mistake mistake, const Origin &where, const char *did, const char *what, ...)
     __attribute__((format(printf, 4, 5)));
+// The same of a MISUSE that the current thread called at `where`.
+[[noreturn]] void reject(const Origin &where, const char *what, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // Prints the report alone.
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes);

@@ -61,23 +61,22 @@ void wait_for_launch_before();
 // the generic proxy comes before what the async proxy does afterwards.
 void fence_proxy_async(bool shared = true, bool global = false);
 
-// setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take, DEADLOCK if the CTA
-// cannot have that many. And a launch begins, of CTAs of `threads`, `ctas` of which must fit on a
-// multiprocessor.
+// setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take. A launch begins, of
+// CTAs of `threads`, `ctas` of which must fit on a multiprocessor.
 void setmaxnreg(bool more, int registers, Site where);
 void set_register_pool(int threads, int ctas);
 
 // How the plain reads of a thread are meant while one of these exists: they load a matrix, of which
 // parts outside of the problem need not have been written; or what the kernel never writes
 // (ld.global.nc).
-struct MatrixRead {
-    MatrixRead();
-    ~MatrixRead();
+inline bool matrix_read = false, constant_read = false;
+template <bool &READ>
+struct Reads { // no memory of the kernel's: the hooks of accesses.cpp must not see it
+    __attribute__((no_sanitize("thread"))) Reads() { READ = true; }
+    __attribute__((no_sanitize("thread"))) ~Reads() { READ = false; }
 };
-struct ConstantRead {
-    ConstantRead();
-    ~ConstantRead();
-};
+using MatrixRead = Reads<matrix_read>;
+using ConstantRead = Reads<constant_read>;
 
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();

@@ -55,9 +55,6 @@ void wgmma_wait(int pending, Site where);
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
                            std::uintptr_t pc);
 
-// The thread exits: HAZARD if it has not waited for its wgmmas.
-void tensor_core_thread_exits(Thread &thread);
-
 // mma.sync.m16n8k16 row.col for the calling warp: d = a * b + c with the manual's fragment layouts.
 // a: 4, b: 2 registers of two 16-bit values. fp16 = true: fp16 operands, else bf16.
 void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
@@ -69,10 +66,12 @@ void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t 
 void mma_m16n8k32(std::int32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                   const std::int32_t *c, Site where, bool signed_a, bool signed_b, bool saturates);
 
-// ldmatrix.m8n8.x{1,2,4}{.trans}: lane 8i + r gives the address of row r of matrix i, 16-byte
-// aligned. Counted for bank conflicts.
-void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, const void *row, Site where);
+// ldmatrix.m8n8.x{1,2,4}{.trans}: lane 8i + r gives the shared address of row r of matrix i,
+// 16-byte aligned. Counted for bank conflicts.
+void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, std::uint32_t row,
+              Site where);
 // stmatrix.m8n8.x{1,2,4}{.trans}: a generic-proxy write.
-void stmatrix(void *row, const std::uint32_t *registers, int matrices, bool transposed, Site where);
+void stmatrix(std::uint32_t row, const std::uint32_t *registers, int matrices, bool transposed,
+              Site where);
 
 } // namespace emulator

@@ -30,12 +30,10 @@ void warp_aligned(const char *what, Site where);
 // elect.sync: the number of the first lane that takes part.
 int warp_elect(std::uint32_t mask, Site where);
 
-// shfl.sync of 32 or 64 bits: the value of another lane, within segments of `width` lanes; the own
-// value if that lane is outside of the segment. MISUSE if the source lane is not in the mask.
+// shfl.sync of 32 or 64 bits: the value of another lane, within the segments that PTX's clamp says;
+// the own value if that lane is outside of the segment. MISUSE if the source lane is not in the
+// mask.
 enum class Shuffle { INDEX, UP, DOWN, XOR };
-std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
-                           int width, Site where);
-// The same with PTX's clamp, which has the segment's width in its upper half.
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
                            std::uint32_t operand, std::uint32_t clamp, bool &is_inside, Site where);
 

@@ -50,7 +50,7 @@ inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 namespace emulator::blas {
 
 // A matrix as it is stored: columns, which begin `leading` elements apart, and the matrices of a
-// batch `stride`. A vector is a matrix of one row, whose `leading` is the increment.
+// batch `stride`.
 struct Matrix {
     const void *data;
     cudaDataType_t type;
@@ -90,23 +90,13 @@ inline constexpr auto gemm = [](EMULATOR_GEMM, const T *alpha, const T *a, int l
     const Matrix left{a, TYPE<T>, lda, op_a}, right{b, TYPE<T>, ldb, op_b}, to{c, TYPE<T>, ldc};
     return multiply({handle->stream, m, n, k, alpha, beta, left, right, to, to, TYPE<T>});
 };
-template <typename T>
-inline constexpr auto gemv = [](cublasHandle_t handle, cublasOperation_t op, int m, int n,
-                                const T *alpha, const T *a, int lda, const T *x, int x_by,
-                                const T *beta, T *y, int y_by) {
-    const Matrix left{a, TYPE<T>, lda, op}, right{x, TYPE<T>, x_by, CUBLAS_OP_T};
-    const Matrix to{y, TYPE<T>, y_by, CUBLAS_OP_T};
-    const int rows = op ? n : m, sums = op ? m : n;
-    return multiply({handle->stream, rows, 1, sums, alpha, beta, left, right, to, to, TYPE<T>});
-};
 
 } // namespace emulator::blas
 
-// (cuBLAS: cublas<t>gemm, cublas<t>gemv, cublasGemmEx, cublasGemmStridedBatchedEx.)
+// (cuBLAS: cublas<t>gemm, cublasGemmEx, cublasGemmStridedBatchedEx.)
 inline constexpr auto &cublasSgemm = emulator::blas::gemm<float>;
 inline constexpr auto &cublasDgemm = emulator::blas::gemm<double>;
 inline constexpr auto &cublasHgemm = emulator::blas::gemm<__half>;
-inline constexpr auto &cublasSgemv = emulator::blas::gemv<float>;
 inline cublasStatus_t cublasGemmStridedBatchedEx(EMULATOR_GEMM, const void *alpha, const void *a,
                                                  cudaDataType_t a_type, int lda, long long a_by,
                                                  const void *b, cudaDataType_t b_type, int ldb,

@@ -76,13 +76,16 @@ inline void __nanosleep(unsigned) { emulator::sleep(); }
 
 namespace emulator {
 
-// A shuffle of any type of 4 or 8 bytes.
+// A shuffle of any type of 4 or 8 bytes, in segments of `width` lanes, a power of two.
 template <typename T>
 T shuffle(Shuffle how, unsigned mask, T value, int operand, int width, Site where) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes");
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     const std::uint64_t bits = std::bit_cast<Bits>(value);
-    return std::bit_cast<T>(Bits(warp_shuffle(how, mask, bits, operand, width, where)));
+    const unsigned clamp = (32u - unsigned(width)) << 8 | (how == Shuffle::UP ? 0 : 31);
+    bool is_inside;
+    return std::bit_cast<T>(
+        Bits(warp_shuffle(how, mask, bits, unsigned(operand), clamp, is_inside, where)));
 }
 
 } // namespace emulator
@@ -460,7 +463,8 @@ cudaError_t cudaLaunchKernel(Kernel *kernel, dim3 grid, dim3 block, void **argum
                              size_t shared = 0, cudaStream_t stream = nullptr) {
     return emulator::launch_by_addresses(kernel, {grid, block, shared, stream}, arguments);
 }
-template <typename Kernel, typename... Rest>
-cudaError_t cudaLaunchCooperativeKernel(Kernel *kernel, dim3 grid, dim3 block, Rest... rest) {
-    return cudaLaunchKernel(kernel, grid, block, rest...);
+template <typename Kernel>
+cudaError_t cudaLaunchCooperativeKernel(Kernel *kernel, dim3 grid, dim3 block, void **arguments,
+                                        size_t shared = 0, cudaStream_t stream = nullptr) {
+    return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }

@@ -5,13 +5,13 @@
 // expect other_parity 64: deadlock|hazard, says 1 of 1 arrivals missing.*is the parity right
 // expect no_wait 64: hazard, says common.h:\d+ +asm.*\n +called from .*causes.cu:\d+ +bulk_load
 // expect passes 64: hazard, says last wait .* for phase -1 .which passes at once.*completes phase 0
-// expect beyond 64: hazard, says not written yet, like all 384 bytes from offset(?s:.*)beside them
+// expect beyond 64: hazard, says not written yet: a barrier(?s:.*)beside them
 // expect counts_one 64: hazard, says the count of full, 1, may be too small: the phase before was complete without all
 // expect no_wait_at_all 64: hazard, says No thread has waited on this barrier
 // expect arrives_twice 64: hazard|misuse, says It has to wait first
 // expect waits 64, ring fixed 64, late fixed 64, store fixed 64: silent
 // expect ring 64: hazard|misuse, says refills the stage of full.0. without having waited on empty.0.: a thread
-// expect late 64: lifetime, says full.1. is not initialised yet(?s:.*)is initialised here, later
+// expect late 64: lifetime, says is not initialised yet
 // expect copies_uncommitted 64: hazard, says never committed: cp.async.commit_group is missing before the cp.async.wait_group in line \d+, which had
 // expect store 64: hazard, says not waited for: cp.async.bulk.wait_group.read is missing|may still read what was there: cp.async.bulk.wait_group.read is missing
 // expect proxy 64: hazard, says each thread that writes them needs a fence.proxy.async afterwards

@@ -2,7 +2,7 @@
 // Memory Accesses; Runtime, cudaMalloc; PTX ISA, ldmatrix; cp.async; cp.async.bulk; ld.global.nc).
 // expect past_shared: address, says writes 4 bytes at offset 12288 of the dynamic shared memory
 // expect past_static: address
-// expect past_shared_by_ptx: address, says 4 bytes at shared address
+// expect past_shared_by_ptx: address, says shared address 0x
 // expect not_shared: address, says is not an address in the CTA's own shared memory
 // expect trapped: misuse, says the kernel traps
 // expect past_allocation: address, says offset 2048 of an allocation of 2048(?s:.*)how == "past_allocation"

@@ -9,7 +9,7 @@
 // expect odd_operand 128: misuse, says first row
 // expect operand_outside 128: misuse|address, says outside
 // expect pool_40_232 384: silent
-// expect pool_40_240 384, pool_240 512: misuse|deadlock, says setmaxnreg\.inc to 240 .* at most (65536|64512)
+// expect pool_40_240 384, pool_240 512: misuse|deadlock, says setmaxnreg\.inc to 240 .* had at most (65536|64512)
 // expect pool_none_back 384: deadlock, says setmaxnreg\.inc to 232 .* never gave enough back
 // expect pool_one_warp 384: misuse, says whole warpgroups: warp 4 .* 1 times.* warp 5 0
 #include "common.h"

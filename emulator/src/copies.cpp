@@ -1,11 +1,10 @@
 // TMA: loads, what cp.async.bulk and st.async send to other CTAs, and stores, in the bulk groups in
 // which a thread waits for them. A store happens in two steps: it reads shared memory, and later it
 // writes global memory.
-#include "emulator/tma.h"
+#include "emulator/copies.h"
 
 #include "global_memory.h"
 #include "machine.h"
-#include "tensor_box.h"
 
 #include <algorithm>
 #include <cstring>
@@ -46,23 +45,22 @@ void check_parameter(const void *map, const char *copy, Site where) {
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (std::uintptr_t(map) % TENSOR_MAP_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that is not 64-byte aligned",
-             copy);
+        reject(where, "%s with a tensor map that is not 64-byte aligned", copy);
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
-        fail(Mistake::MISUSE, where, STARTED, "%s with a tensor map that was never encoded", copy);
+        reject(where, "%s with a tensor map that was never encoded", copy);
     if (!tensor.is_bulk) // else it was made by the copy itself
         check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
-        fail(Mistake::MISUSE, where, STARTED,
-             "%s of rows of %u bytes under a swizzle of %u: narrower rows than the swizzle's are "
-             "not modelled",
-             copy, row, swizzle_span(tensor.swizzle));
+        reject(where,
+               "%s of rows of %u bytes under a swizzle of %u: narrower rows than the swizzle's are "
+               "not modelled",
+               copy, row, swizzle_span(tensor.swizzle));
     if (tensor.rank != rank)
-        fail(Mistake::MISUSE, where, STARTED, "%s with %d coordinates and a tensor map of rank %d",
-             copy, rank, tensor.rank);
+        reject(where, "%s with %d coordinates and a tensor map of rank %d", copy, rank,
+               tensor.rank);
     return tensor;
 }
 
@@ -71,7 +69,7 @@ Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const ch
                 Site where) {
     Box box{checked_map(map, at.rank, copy, where), at};
     if (!order::is_after_launch_before())
-        fail(Mistake::HAZARD, where, "started the copy here, without wait_for_launch_before",
+        fail(Mistake::HAZARD, where, "started the copy here, without griddepcontrol.wait",
              "%s in a kernel that was launched early, by a thread that neither has waited for "
              "the launch before, which may still use that memory, nor comes after one that has",
              copy);
@@ -86,9 +84,8 @@ Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const ch
     box.tile = tile.offset;
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
     if (box.tile % alignment != 0)
-        fail(Mistake::MISUSE, where, STARTED,
-             "%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy,
-             SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str());
+        reject(where, "%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy,
+               SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str());
     current->cta->shared.generic(box.tile, box.bytes()); // fails if it is not inside
     return box;
 }
@@ -128,8 +125,7 @@ void load_box(const Operation &load, const Box &box) {
 // A copy goes to the CTA that has its barrier, which must be there.
 void check_destination(SharedRef to, SharedRef barrier, const char *what, Site where) {
     if (to.cta != barrier.cta)
-        fail(Mistake::MISUSE, where, "called it here", "%s and its mbarrier in different CTAs",
-             what);
+        reject(where, "%s and its mbarrier in different CTAs", what);
     check_peer(*to.cta, where);
 }
 
@@ -148,8 +144,7 @@ std::vector<Cta *> destinations_of(std::uint16_t cta_mask, Site where) {
 // cp.async.bulk: addresses and sizes are multiples of 16.)
 TensorDescription map_of_bytes(const void *memory, std::uint32_t bytes, Site where) {
     if (bytes == 0 || bytes % BULK_ALIGNMENT != 0 || std::uintptr_t(memory) % BULK_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
+        reject(where, "cp.async.bulk of %u bytes at %p: both are multiples of 16", bytes, memory);
     return {.base = static_cast<unsigned char *>(const_cast<void *>(memory)),
             .sizes = {BULK_ALIGNMENT, bytes / BULK_ALIGNMENT},
             .strides = {BULK_ALIGNMENT},
@@ -194,8 +189,7 @@ void bulk_load(SharedRef to, const void *from, std::uint32_t bytes, SharedRef ba
 void bulk_send(SharedRef to, SharedRef from, std::uint32_t bytes, SharedRef barrier, Site where) {
     check_destination(to, barrier, "cp.async.bulk with its bytes", where);
     if (bytes == 0 || (bytes | to.offset | from.offset) % BULK_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, where, "called it here",
-             "cp.async.bulk with an address or a size that is not a multiple of 16");
+        reject(where, "cp.async.bulk with an address or a size that is not a multiple of 16");
     current->cta->shared.generic(to.offset, bytes); // fails if it is not inside
     mbarrier_copy_issued(barrier, where);
     start_load({.site = where, .name = "cp.async.bulk", .tile = to.offset, .bytes = bytes}, barrier,
@@ -229,7 +223,6 @@ void store_async(SharedRef to, const void *value, std::uint32_t bytes, SharedRef
 struct Store {
     Box box;
     Reduce reduce;                    // nullptr: the bytes replace what is there
-    std::uint64_t group;              // number of its bulk group
     std::vector<unsigned char> bytes; // of the box, once they are read
 };
 
@@ -240,12 +233,12 @@ static void read_shared(const Operation &operation, Store &store) {
     walk_pieces(store.box, cta, [&](unsigned char *piece, std::uint32_t at, std::uint32_t count) {
         std::memcpy(&store.bytes[at], piece, count);
     });
-    operation.issuer->bulk.take(store.group, &OperationGroup::read);
+    operation.issuer->bulk.take(operation.group, &OperationGroup::read);
 }
 
 static void write_global(const Operation &operation, const Store &store) {
     OperationGroups &groups = operation.issuer->bulk;
-    order::acquire(groups.at(store.group).read.done); // a store writes what it has read
+    order::acquire(groups.at(operation.group).read.done); // a store writes what it has read
     if (store.reduce != nullptr)
         proof::fails(proof::SUMS, "", operation.site); // for all that is known here
     const Strength strength = store.reduce != nullptr ? Strength::ATOMIC : Strength::WEAK;
@@ -261,7 +254,7 @@ static void write_global(const Operation &operation, const Store &store) {
         else
             std::memcpy(row.global, from, row.bytes);
     });
-    groups.take(store.group, &OperationGroup::written);
+    groups.take(operation.group, &OperationGroup::written);
 }
 
 void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site where, Reduce reduce) {
@@ -274,23 +267,25 @@ void tma_store(const void *map, const Coordinates &at, SharedRef tile, Site wher
     const Box box = checked_box(map, at, tile, "TMA store", where);
     const std::uint64_t element = box.tensor.element_bytes, row = box.tensor.sizes[0] * element;
     if (row % STORE_CHUNK != 0 && (at.at[0] + box.tensor.box[0]) * element > row)
-        fail(Mistake::MISUSE, where, STARTED,
-             "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
-             (unsigned long long)row);
-    const auto store = std::make_shared<Store>(Store{box, reduce, current->bulk.join(where), {}});
+        reject(where, "a TMA store past rows of %llu bytes: it writes chunks of 16 bytes",
+               (unsigned long long)row);
+    const auto store = std::make_shared<Store>(Store{box, reduce, {}});
+    const std::uint64_t group = current->bulk.join(where);
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;
     submit({.kind = OperationKind::STORE_READ,
             .site = where,
             .name = "TMA store",
             .complete = [store](const Operation &operation) { read_shared(operation, *store); },
-            .tile = box.tile});
+            .tile = box.tile,
+            .group = group});
     submit({.kind = OperationKind::STORE_WRITE,
             .site = where,
             .name = "TMA store",
             .complete = [store](const Operation &operation) { write_global(operation, *store); },
             .ready = [store] { return !store->bytes.empty(); },
-            .tile = box.tile});
+            .tile = box.tile,
+            .group = group});
 }
 
 void bulk_store(void *to, SharedRef from, std::uint32_t bytes, Reduce reduce, Site where) {
@@ -302,16 +297,92 @@ void bulk_commit(Site) { current->bulk.commit(); }
 
 void bulk_wait(int pending, bool read, Site where) {
     current->bulk.wait(pending, read ? &OperationGroup::read : &OperationGroup::written, where,
-                       read ? "bulk_wait_read" : "bulk_wait",
+                       read ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group",
                        read ? "stores still have to read shared memory"
                             : "stores still have to be written");
 }
 
-void tma_thread_exits(Thread &thread) {
-    const OperationGroup &open = thread.bulk.open;
-    if (open.operations > 0)
-        fail(Mistake::MISUSE, {note_at(thread, open.site, "started the store here")},
-             "exit with a TMA store that the thread has never committed (bulk_commit)");
+// ---------------------------------------------------------------------------- cp.async
+// Copies of the generic proxy: TMA and wgmma see what they write after the thread's fence.
+
+namespace {
+
+// A copy lands; of its bytes those that `from` does not have become zeros.
+void land(const Operation &copy, const void *from, std::size_t from_bytes) {
+    unsigned char *to = copy.cta->shared.generic(copy.tile, copy.bytes);
+    if (from_bytes > 0)
+        access_global(from, from_bytes, {false, copy.site});
+    access_shared(*copy.cta, copy.tile, copy.bytes, {true, copy.site});
+    std::memcpy(to, from, from_bytes);
+    std::memset(to + from_bytes, 0, copy.bytes - from_bytes);
+}
+
+// The thread's copy of this number has landed. The arrivals that waited for nothing else happen.
+void arrive_after(Thread &thread, std::uint64_t number) {
+    std::erase_if(thread.copy_arrivals, [&](CopyArrival &arrival) {
+        if (number >= arrival.before)
+            return false;
+        --arrival.missing;
+        mbarrier_copy_arrives(arrival.barrier, arrival.missing == 0, arrival.site);
+        return arrival.missing == 0;
+    });
+}
+
+void check_arguments(std::uint32_t to, const void *global, int bytes, int source_bytes,
+                     Site where) {
+    const auto aligned = [bytes](std::uintptr_t address) {
+        return address % std::uintptr_t(bytes) == 0;
+    };
+    const bool from_aligned = aligned(std::uintptr_t(global));
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        reject(where, "cp.async of %d bytes: 4, 8 or 16", bytes);
+    if (source_bytes < 0 || source_bytes > bytes)
+        reject(where, "cp.async of %d bytes with %d from its source", bytes, source_bytes);
+    if (!aligned(SHARED_BASE + to) || !from_aligned)
+        reject(where, "cp.async of %d bytes %s an address that is not aligned to them", bytes,
+               from_aligned ? "to" : "from");
+    if (source_bytes > 0)
+        check_global(global, std::size_t(source_bytes), "cp.async", where);
+}
+
+} // namespace
+
+void cp_async(SharedRef to, const void *global, int source_bytes, Site where, int bytes) {
+    check_arguments(to.offset, global, bytes, source_bytes, where);
+    Thread &self = *current;
+    self.cta->shared.generic(to.offset, std::size_t(bytes)); // fails if it is not inside
+    counts.copied_bytes += std::uint64_t(source_bytes);
+    const std::uint64_t number = self.copies.started, group = self.copies.join(where);
+    submit({.kind = OperationKind::COPY,
+            .site = where,
+            .name = "cp.async",
+            .complete =
+                [=](const Operation &copy) {
+                    land(copy, global, std::size_t(source_bytes));
+                    copy.issuer->copies.take(copy.group, &OperationGroup::written);
+                    arrive_after(*copy.issuer, number);
+                },
+            .agent = self.copies.agent(),
+            .tile = to.offset,
+            .bytes = std::uint32_t(bytes),
+            .group = group});
+}
+
+void cp_async_mbarrier_arrive(SharedRef barrier, bool counted, Site where) {
+    Thread &self = *current;
+    mbarrier_copy_to_arrive(barrier, counted, where);
+    const int missing = int(self.copies.started - self.copies.ended);
+    if (missing == 0)
+        mbarrier_copy_arrives(barrier, true, where);
+    else
+        self.copy_arrivals.push_back({barrier, self.copies.started, missing, where});
+}
+
+void cp_async_commit(Site) { current->copies.commit(); }
+
+void cp_async_wait(int pending, Site where) {
+    current->copies.wait(pending, &OperationGroup::written, where, "cp.async.wait_group",
+                         "copies have not landed");
 }
 
 } // namespace emulator

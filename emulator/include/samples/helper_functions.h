@@ -1,2 +1,0 @@
-// All of them.
-#include <helper_timer.h>
