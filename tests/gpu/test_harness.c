@@ -187,8 +187,7 @@ static void large_output(void) {
     workload_close(&p.workload);
 }
 
-#define STEP                                                                                       \
-    .name = "test", .prepare = nothing_to_prepare, .max_compute_capability = EVERY_LATER_CAPABILITY
+#define STEP .name = "test", .prepare = nothing_to_prepare, .and_later = true
 int main(void) {
     const struct {
         const char *name;
