@@ -145,7 +145,7 @@ static int find_decided(const Call &call, const Decided **of) {
     }
     const std::unique_lock lock(guard);
     tile_plan plans[FAMILY.count];
-    Decided made = {};
+    Decided made;
     int found = 0, status = plans_of(call, device, plans, &found);
     if (status == GL_OK)
         status = decide_all(call, plans[0], plans, found, &made);

@@ -87,7 +87,7 @@ static int record_captured(const Trial &trial, cudaEvent_t event) {
 // Makes a candidate's graph. It has the events, so that no time of the host is between them, and
 // begins with the copies after those of the candidate before.
 static int capture(Trial *trial, int candidate, const tile_plan &plan, double seconds) {
-    TileLaunch launch = {};
+    TileLaunch launch;
     cudaGraph_t graph = nullptr;
     const int launches = int(std::clamp(SAMPLE_SECONDS / seconds, 2.0, MOST_LAUNCHES));
     trial->launches[candidate] = launches;

@@ -129,6 +129,7 @@ inline int plan_launch(TileLaunch *made, const Family &family, const tile_plan &
     int l2 = 0, sms = 0;
     if (plan.kernel < 0 || l2_size(&l2) || multiprocessor_count(&sms))
         return 1;
+    *made = {};
     made->kernel = &family.kernels[plan.kernel / family.forms];
     const tile_kind *kind = &made->kernel->kind;
     made->plan = plan;
