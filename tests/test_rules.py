@@ -59,9 +59,9 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52454,
-    "emulator": 13289,
-    "emulator/tests": 2761,
+    ".": 52479,
+    "emulator": 13299,
+    "emulator/tests": 2776,
     "common/harness common/step.h": 5838,
     "bench notes/tools": 5162,
     "Makefile make": 641,

@@ -62,22 +62,18 @@ void shared_access(Thread &thread, const Access &access) {
         trace::wrote(thread, "shared memory", access.pc);
 }
 
-// By an address that mapa gave.
-void peer_access(Cta &cta, const Access &access) {
-    check_peer(cta, access.pc);
-    peer_uses(cta, access.pc);
-    access_shared(cta, cta.shared.offset_of(access.address), access.bytes,
-                  {access.is_write, access.pc, access.strength});
-}
-
 // Neither the own shared memory, nor the own stack, nor global memory. Variables of the program are
 // all threads'.
 void other_access(const Access &access) {
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
         if (cta->shared.missed_by(access.address))
             fail_beside_shared(access, *cta);
-        if (cta->shared.contains(access.address))
-            return peer_access(*cta, access);
+        if (cta->shared.contains(access.address)) { // by an address that mapa gave
+            check_peer(*cta, access.pc);
+            peer_uses(*cta, access.pc);
+            return access_shared(*cta, cta->shared.offset_of(access.address), access.bytes,
+                                 {access.is_write, access.pc, access.strength});
+        }
     }
     if (is_host_memory(access.address))
         fail(Mistake::ADDRESS, access.pc, did(access),

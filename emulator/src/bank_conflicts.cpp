@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <ranges>
 #include <tuple>
 
 namespace emulator {
@@ -19,7 +20,7 @@ constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not 
 constexpr std::uint32_t MOST_OPEN = 1 << 14;
 
 // What the compiler made of one access, without its line: as OpenAccesses.
-std::map<std::uintptr_t, AccessSite> instructions;
+std::map<std::uintptr_t, emulator_access_site> instructions;
 
 // ---------------------------------------------------------------------------- passes
 
@@ -45,16 +46,8 @@ int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
     return most;
 }
 
-// Keeps the first access of those with the most ways.
-void note_ways(AccessSite &totals, int ways, const WarpAccess &access) {
-    if (ways <= totals.worst_ways)
-        return;
-    totals.worst_ways = ways;
-    totals.worst = access;
-}
-
 // A warp's access: 4 bytes of all lanes in one pass, 8 of half of them, 16 of a quarter.
-void count(const WarpAccess &group, AccessSite &totals) {
+void count(const WarpAccess &group, emulator_access_site &totals) {
     const int bytes = totals.bytes;
     const int phases = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
     const int lanes = WARP_LANES / phases;
@@ -63,7 +56,7 @@ void count(const WarpAccess &group, AccessSite &totals) {
         const int passes = passes_of_lanes(group, phase * lanes, lanes, bytes);
         totals.wavefronts += std::uint64_t(passes);
         totals.ideal += passes > 0;
-        note_ways(totals, passes, group);
+        totals.worst_ways = std::max(totals.worst_ways, passes);
     }
 }
 
@@ -87,7 +80,7 @@ void accesses_warp_met(Warp &warp) {
     for (auto &[key, open] : warp.accesses) {
         if (open.groups.empty())
             continue;
-        AccessSite &totals = instructions[key];
+        emulator_access_site &totals = instructions[key];
         totals.is_write = key % 2 != 0;
         totals.bytes = open.bytes;
         for (const WarpAccess &group : open.groups)
@@ -99,15 +92,15 @@ void accesses_warp_met(Warp &warp) {
 
 void bank_reset() { instructions.clear(); }
 
-std::vector<AccessSite> access_sites() {
-    std::map<std::tuple<std::string, int, bool, int>, AccessSite> sums;
+std::vector<emulator_access_site> access_sites() {
+    std::map<std::tuple<std::string, int, bool, int>, emulator_access_site> sums;
     std::vector<std::uintptr_t> pcs;
     for (const auto &[key, part] : instructions)
         pcs.push_back(key / 2);
     const std::vector<Place> places = places_of(pcs);
     auto place = places.begin();
     for (const auto &[key, part] : instructions) {
-        AccessSite &sum = sums[{place->file, place->line, part.is_write, part.bytes}];
+        emulator_access_site &sum = sums[{place->file, place->line, part.is_write, part.bytes}];
         std::snprintf(sum.file, sizeof sum.file, "%s", place->file.c_str());
         sum.line = place->line;
         sum.is_write = part.is_write;
@@ -116,14 +109,12 @@ std::vector<AccessSite> access_sites() {
         sum.instructions += part.instructions;
         sum.wavefronts += part.wavefronts;
         sum.ideal += part.ideal;
-        note_ways(sum, part.worst_ways, part.worst);
+        sum.worst_ways = std::max(sum.worst_ways, part.worst_ways);
     }
-    std::vector<AccessSite> sites;
-    for (const auto &[at, site] : sums)
-        sites.push_back(site);
-    std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
-        return a.wavefronts - a.ideal > b.wavefronts - b.ideal;
-    });
+    const auto values = std::views::values(sums);
+    std::vector<emulator_access_site> sites(values.begin(), values.end());
+    std::ranges::stable_sort(sites, std::ranges::greater(),
+                             [](const auto &site) { return site.wavefronts - site.ideal; });
     return sites;
 }
 

@@ -18,9 +18,8 @@ struct Thread;
 
 // What the lanes of a warp touched at once.
 struct WarpAccess {
-    std::uint32_t lanes = 0; // the lanes that took part
-    std::uint32_t offsets[32] =
-        {}; // where each of them begins, in bytes of the CTA's shared memory
+    std::uint32_t lanes = 0;        // the lanes that took part
+    std::uint32_t offsets[32] = {}; // in the CTA's shared memory, where each of them begins
 };
 
 // Each group is the lanes' accesses at one instruction, each lane's k-th since the warp last
@@ -44,13 +43,9 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
 // accesses before that are grouped by the order in which each lane made them.
 void accesses_warp_met(Warp &warp);
 
-// Shared-memory accesses of one line of source, over all warps.
-struct AccessSite : emulator_access_site {
-    WarpAccess worst; // the first access with worst_ways
-};
-
-// All sites of the last launch, the most extra wavefronts first. Asks addr2line.
-std::vector<AccessSite> access_sites();
+// The shared-memory accesses of the last launch by their lines of source, over all warps, those
+// with the most extra wavefronts first. Asks addr2line.
+std::vector<emulator_access_site> access_sites();
 
 // Forgets everything; at the beginning of a launch.
 void bank_reset();

@@ -254,7 +254,7 @@ void emulator_get_counts(emulator_counts *counts) {
 }
 
 size_t emulator_get_access_sites(emulator_access_site *sites, size_t most) {
-    const std::vector<emulator::AccessSite> found = emulator::access_sites();
+    const std::vector<emulator_access_site> found = emulator::access_sites();
     std::copy_n(found.begin(), std::min(most, found.size()), sites);
     return found.size();
 }

@@ -31,7 +31,6 @@ struct Page {
 
 // Those of a CTA's shared memory, by offset / 1024, or of global memory, by address / 1024.
 using Pages = std::unordered_map<std::uintptr_t, Page>;
-using SharedCells = Pages;
 
 struct Cta;
 

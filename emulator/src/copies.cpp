@@ -328,27 +328,19 @@ void arrive_after(Thread &thread, std::uint64_t number) {
     });
 }
 
-void check_arguments(std::uint32_t to, const void *global, int bytes, int source_bytes,
-                     Site where) {
-    const auto aligned = [bytes](std::uintptr_t address) {
-        return address % std::uintptr_t(bytes) == 0;
-    };
-    const bool from_aligned = aligned(std::uintptr_t(global));
+} // namespace
+
+void cp_async(SharedRef to, const void *global, int source_bytes, Site where, int bytes) {
     if (bytes != 4 && bytes != 8 && bytes != 16)
         reject(where, "cp.async of %d bytes: 4, 8 or 16", bytes);
     if (source_bytes < 0 || source_bytes > bytes)
         reject(where, "cp.async of %d bytes with %d from its source", bytes, source_bytes);
-    if (!aligned(SHARED_BASE + to) || !from_aligned)
+    const bool from_aligned = std::uintptr_t(global) % unsigned(bytes) == 0;
+    if ((SHARED_BASE + to.offset) % unsigned(bytes) != 0 || !from_aligned)
         reject(where, "cp.async of %d bytes %s an address that is not aligned to them", bytes,
                from_aligned ? "to" : "from");
     if (source_bytes > 0)
         check_global(global, std::size_t(source_bytes), "cp.async", where);
-}
-
-} // namespace
-
-void cp_async(SharedRef to, const void *global, int source_bytes, Site where, int bytes) {
-    check_arguments(to.offset, global, bytes, source_bytes, where);
     Thread &self = *current;
     self.cta->shared.generic(to.offset, std::size_t(bytes)); // fails if it is not inside
     counts.copied_bytes += std::uint64_t(source_bytes);

@@ -186,7 +186,7 @@ struct Cta {
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;
-    SharedCells cells;
+    Pages cells;                                // of its shared memory
     std::map<std::uint32_t, PeerUse> peer_uses; // by agent
     std::map<std::uint32_t, PeerUse> ended;     // operations on its shared memory, by agent
     order::Carrier exits;                       // what the threads knew that have exited

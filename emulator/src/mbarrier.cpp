@@ -473,8 +473,11 @@ void mbarrier_init_fence(Site) {
 }
 
 std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order order, Scope scope,
-                              int count, bool drop) {
+                              int count, bool drop, bool no_complete) {
     Barrier &barrier = usable_barrier(place, where);
+    if (no_complete && count >= barrier.pending && barrier.bytes == 0)
+        fail_on(barrier, Mistake::MISUSE, " completes a phase by an arrival with .noComplete",
+                where, "arrived");
     if (drop)
         barrier.expected -= count;
     announce(barrier, bytes, where);

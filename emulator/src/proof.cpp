@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <random>
 #include <sstream>
 
 #include <sys/mman.h>
@@ -25,7 +26,8 @@ namespace {
 
 constexpr int MOST_WARPS = 1024, MOST_TURNS = 4096, MOST_ACCESSES = 1 << 17;
 constexpr int MOST_FORCED = 64;              // turns in a row
-constexpr int MOST_SECONDS = 40, LIMIT = 60; // for all; for one
+constexpr int MOST_SECONDS = 40, LIMIT = 60; // for classes; with the random orders, and for one
+constexpr int RUNS_PER_RANDOM = 8;
 
 const char *const runs_wanted = std::getenv("EMULATOR_EXPLORE");
 const char *const order_wanted = std::getenv("EMULATOR_ORDER");
@@ -71,7 +73,7 @@ struct Parked {
 };
 std::vector<Parked> parked; // the oldest first
 int turns = 0, forced_turns = 0, first_turn = 0;
-bool in_turn = false, launch_is_new = true;
+bool in_turn = false, launch_is_new = true, is_random = false;
 Warps asleep;
 // When an address was written, and when and in which line a thread has read one.
 std::map<const void *, int> written;
@@ -81,7 +83,7 @@ std::vector<int> turns_of[MOST_WARPS];
 std::vector<order::Epoch> epochs[MOST_TURNS]; // of a turn's threads
 
 // What the runs came to.
-int classes = 0, most_turns = 0;
+int classes = 0, randoms = 0, most_turns = 0;
 bool all_explored = true;
 
 // They outlive main(). Of places that poll, whether a poll in vain was seen to be repeated.
@@ -228,7 +230,7 @@ bool fork_run() {
         give_up(format("forking a run fails: %s", std::strerror(errno)));
     if (run->failed != ATOMICS)
         fails(run->failed, run->why, run->failed_at);
-    classes += !run->redundant;
+    (is_random ? randoms : classes) += !run->redundant;
     most_turns = std::max(most_turns, run->turns);
     if (status == 0)
         return false;
@@ -237,7 +239,7 @@ bool fork_run() {
     std::ranges::replace(again, '\0', ' ');
     std::cerr << std::ifstream(format("/proc/self/fd/%d", output)).rdbuf();
     const bool is_slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-    std::cerr << "order " << classes << " of those explored "
+    std::cerr << "order " << classes + randoms << " of those explored "
               << (is_slow ? format("takes more than %d s", LIMIT) : "fails")
               << "; again: EMULATOR_ORDER=" << order() << " " << again << std::endl;
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
@@ -253,6 +255,7 @@ void explore_launch() {
     static const std::time_t begun = std::time(nullptr);
     const int limit = std::atoi(runs_wanted);
     bool more = true;
+    is_random = false;
     for (int runs = 0; more && runs < limit && std::time(nullptr) < begun + MOST_SECONDS; ++runs) {
         if (fork_run())
             return;
@@ -264,6 +267,11 @@ void explore_launch() {
     }
     nodes.clear();
     all_explored &= !more;
+    is_random = !all_explored;
+    for (int runs = limit / RUNS_PER_RANDOM;
+         is_random && runs > 0 && std::time(nullptr) < begun + LIMIT; --runs)
+        if (fork_run())
+            return;
     run->turns = 0;
 }
 
@@ -278,10 +286,13 @@ int choose(const Warps &ready, const Warps &waiting) {
             asleep.reset(warp_of(*one.thread));
     Turn &turn = run->turn[number] = {0, begin, begin, ready, waiting, asleep, {}};
     asleep |= is_given ? nodes[number].done : Warps();
-    const Warps left = ready & ~asleep;
+    Warps left = ready & ~asleep;
     run->redundant = left.none() || (is_given && !left[nodes[number].warp]);
     if (run->redundant)
         _exit(0);
+    static std::mt19937 generator{unsigned(randoms)}; // of this run
+    for (unsigned skipped = is_random ? generator() % left.count() : 0; skipped > 0; --skipped)
+        left.reset(first_of(left));
     turn.warp = is_given ? nodes[number].warp : first_of(left);
     turns_of[turn.warp].push_back(number);
     recording = ++run->turns < MOST_TURNS;
@@ -426,11 +437,12 @@ const char *emulator_proof(void) {
     if (is_run)
         return "not proved for all orders: the run is one of those explored";
     const bool all = all_explored && classes > 0;
-    const std::string orders =
-        classes == 0
-            ? ""
-            : format("explored: %s%d orders of at most %d turns at atomics: every one ends well",
-                     all ? "all " : "the first ", classes, most_turns);
+    const std::string random = randoms > 0 ? format(", then %d random ones", randoms) : "";
+    std::string orders;
+    if (classes > 0)
+        orders =
+            format("explored: %s%d orders of at most %d turns at atomics%s: every one ends well",
+                   all ? "all " : "the first ", classes, most_turns, random.c_str());
     const auto first = failures.upper_bound(SUMS);
     if (first != failures.end() && first->first == ATOMICS && all) {
         text = orders;

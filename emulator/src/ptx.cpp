@@ -124,21 +124,4 @@ void unknown(const char *file, int line, const char *what) {
 
 void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel traps"); }
 
-// ---------------------------------------------------------------------------- matrices
-
-// ---------------------------------------------------------------------------- wgmma
-
-bool is_negated(int scale, Site where) {
-    if (scale != 1 && scale != -1)
-        reject(where, "wgmma with a scale of %d: 1 or -1", scale);
-    return scale == -1;
-}
-
-void check_contiguous(bool is_contiguous, Site where) {
-    if (!is_contiguous)
-        reject(
-            where,
-            "wgmma: the accumulators are not neighbours in an array, in their order: not modelled");
-}
-
 } // namespace emulator::ptx

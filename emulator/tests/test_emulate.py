@@ -69,6 +69,7 @@ r(r) 0xFFFF -> 16: clz.b32 %0, %1;
 r(r) 1 -> 0x80000000: brev.b32 %0, %1;
 r(r) 0xABCDEF12 -> 15: bfe.u32 %0, %1, 8, 4;
 r(rr) 5 0xFFFF -> 0xF5FF: bfi.b32 %0, %1, %2, 8, 4;
+rr(r) 0x1F -> 0xFFFFFFFF 0x1F: szext.clamp.s32 %0, %2, 5; szext.clamp.u32 %1, %2, 40;
 # Floating Point Instructions
 f(ff) 1.5 2.25 -> 3.75: add.f32 %0, %1, %2;
 f(f) 1.5 -> 0.5: sub.rn.f32 %0, %1, 0f3F800000;
@@ -144,9 +145,9 @@ r(P) -> 1: { .reg .pred p; .reg .b64 s; mbarrier.init.b64 [%1], 3; mbarrier.arri
 r(P) -> 1: { .reg .pred p; mbarrier.init.b64 [%1], 2; mbarrier.inval.b64 [%1];\nmbarrier.init.b64 [%1], 1; mbarrier.expect_tx.relaxed.cta.b64 [%1], 16; mbarrier.arrive.expect_tx.b64 _, [%1], 8; mbarrier.complete_tx.b64 [%1], 20; mbarrier.complete_tx.b64 [%1], 4; mbarrier.test_wait.parity.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }
 # Of Hopper and Ampere GEMMs and attention kernels: known, and passed over here.
 l(SGr) 0 -> 0: { bra.uni $L_end; cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%3, %3}], [%1]; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%1], %3; $L_end: }
-l(S) -> 0: { bra.uni $L_end; mbarrier.arrive.shared::cta.b64 %0, [%1], 1; mbarrier.arrive_drop.shared::cta.b64 %0, [%1]; $L_end: }
+l(S) -> 0: { bra.uni $L_end; mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1; mbarrier.arrive_drop.shared::cta.b64 %0, [%1]; $L_end: }
 l(G) -> 0: { bra.uni $L_end; fence.proxy.tensormap::generic.acquire.gpu [%1], 128; discard.global.L2 [%1], 128; applypriority.global.L2::evict_normal [%1], 128; $L_end: }
-ffffr(r) 0 -> 0 0 0 0 0: { bra.uni $L_end; activemask.b32 %4; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%5,%5}, {%5}, {%0,%1,%2,%3}; $L_end: }
+ffffr(r) 0 -> 0 0 0 0 0: { bra.uni $L_end; activemask.b32 %4; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%5,%5}, {%5}, {%0,%1,%2,%3}; movmatrix.sync.aligned.m8n8.trans.b16 %4, %5; $L_end: }
 # What is around instructions: operands, scopes, comments, jumps, special registers.
 +r(r) 40 2 -> 42: add.u32 %0, %0, %1;
 rr() -> 0 1: mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;
@@ -372,8 +373,8 @@ RUNS = [
     ("an unknown header", "-D FILL header.cu", 2, r"^header.cu:3: .* no header thrust/fill.h; "),
     ("an unknown header that is not used", "--policies eager header.cu", 0, "^eager: ok"),
     ("a launch of minutes", "-I . --policies eager --seconds 4 -D WIDTH=16 slow.cu", 1,
-     r"^this launch of \d+ CTAs of 1 threads will take about .* --set NAME=VALUE$",
-     r"^  still running after 4 s \(.*--set "),
+     r"^this launch of \d+ CTAs of 1 threads will take about .* N = \d+ \(slow.cu:3\)$",
+     r"^  still running after 4 s \(.*N = "),
     ("another size", "-I . --policies eager -D WIDTH=16 --set N=64 slow.cu", 0, "^eager: ok"),
     ("no such policy", f"--policies late {ONE} x", 2, "there is no policy 'late'"),
     ("no such file", "none.cu", 2, "there is no file none.cu"),
@@ -433,7 +434,7 @@ def test_installed(tmp_path):
         folder.mkdir(parents=True)  # the former is of another project
     write_programs(work)
     for arguments, status, found, failed in FINDS:
-        files = f"--sarif x.sarif --junit x.xml {arguments}"
+        files = f"--format gcc --sarif x.sarif --junit x.xml {arguments}"
         ended = emulate(files, work, into / "bin/check-kernel", XDG_CACHE_HOME=f"{tmp_path}/cache")
         (log,) = json.loads((work / "x.sarif").read_text())["runs"]
         said = [*map(result_said, log["results"])]
@@ -442,6 +443,9 @@ def test_installed(tmp_path):
         assert rules == [one.split()[0] for one in found]
         cases = ElementTree.parse(work / "x.xml").findall("testcase")
         assert [case.get("name") for case in cases if case.findtext("failure")] == failed.split()
+        lines = re.findall(MATCHER, ended.stdout)
+        said = [line if kind == "note" else f"{kind} {file} {line}" for file, line, kind in lines]
+        assert " ".join(said) == " ".join(one.partition(" ")[2] for one in found), ended.stdout
     assert {path: path.stat().st_mtime_ns for path in into.rglob("*")} == before
     subprocess.run(["chmod", "-R", "u+w", into], check=True)
     subprocess.run([*make, "uninstall"], check=True)

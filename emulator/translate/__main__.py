@@ -13,6 +13,7 @@ import argparse
 import fcntl
 import functools
 import hashlib
+import math
 import os
 import re
 import shlex
@@ -50,6 +51,7 @@ CONSTANT = re.compile(
     r"(?:#[ \t]*define[ \t]+(\w+)[ \t]+|\b(\w+)[ \t]*=[ \t]*)"
     rf"((\()?{LITERAL}(?:[ \t]*(?:\*|<<)[ \t]*{LITERAL})*(?(4)\)))(?![\w.])"
 )
+LARGE = 64  # of a constant that decides how long a run takes
 STORY_LIMIT = 20  # seconds of a run that is repeated for its story
 
 
@@ -75,6 +77,8 @@ def arguments(given: list[str]) -> argparse.Namespace:
     add("--seconds", type=float, default=600, help="limit of a run (default: %(default)s)")
     add("--first", action="store_true", help="stop after the first bad run")
     add("--quiet", action="store_true", help="one line per run, and reports")
+    of_format = "how reports are printed; gcc: also as FILE:LINE: error: ... at the end"
+    add("--format", choices=["text", "gcc"], default="text", help=of_format)
     add("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
     add("--junit", type=Path, metavar="FILE", help="write the runs as JUnit's XML")
     add("--version", action="store_true", help="print the day and commit of the emulator's sources")
@@ -107,6 +111,7 @@ class Program:
         shutil.rmtree(self.out, ignore_errors=True)
         self.given = dict(one.split("=", 1) for one in options.set)
         self.missing: list[str] = []  # headers that the emulator lacks
+        self.sizes: list[tuple[int, str]] = []  # of large constants, and how to say each
         for folder in options.include:
             self.copied(Path(folder)).mkdir(parents=True, exist_ok=True)
         files = [name for name in self.included() if not name.startswith(OWN_FOLDERS)]
@@ -130,8 +135,13 @@ class Program:
         """With the constants that are given. Returns the name that messages have."""
         text, edits = path.read_text(encoding="utf-8", errors="surrogateescape"), []
         for found in CONSTANT.finditer(without_comments(text)):
-            if (name := found[1] or found[2]) in self.given:
+            name, factors = found[1] or found[2], re.findall(r"(<<)?\s*(\d+)", found[3])
+            size = math.prod(2 ** min(int(n), 64) if shift else int(n) for shift, n in factors)
+            if name in self.given:
                 edits.append((*found.span(3), self.given[name]))
+            elif size >= LARGE:
+                line = text.count("\n", 0, found.start()) + 1
+                self.sizes.append((size, f"{name} = {size} ({shown(path)}:{line})"))
         self.write(self.copied(path), f'#line 1 "{shown(path)}"\n{edited(text, edits)}')
         return shown(path)
 
@@ -146,7 +156,8 @@ class Program:
         """How to make a run shorter."""
         has_arguments = "argv" in self.main.read_text(errors="ignore")
         takes = " or by arguments after --" if has_arguments else ""
-        return f"Make it smaller by --set NAME=VALUE{takes}"
+        largest = ", ".join(text for _, text in sorted(self.sizes, reverse=True)[:3])
+        return f"Make it smaller by --set NAME=VALUE{takes}: {largest or 'no constant is large'}"
 
     def translate(self) -> str:
         """All that is to be compiled."""
@@ -262,8 +273,6 @@ def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
 
 
 ADVICE_TO = os.dup(2)  # where a program says at once that it will take long
-
-
 PROOF = re.compile(r"^emulator proof: (.*)\n", re.MULTILINE)
 SAID_FIRST = ("explored: ", "condition", "not")  # the proof with the first of these is printed
 
@@ -351,6 +360,8 @@ def main() -> int:
         outputs.write(options, unfinished, file, version)  # an error now rather than after the runs
         made = check(options)
         outputs.write(options, made, file, version)
+        if options.format == "gcc":
+            print(outputs.gcc(made, file), end="")
     except OSError as why:
         print(f"check-kernel: {why}", file=sys.stderr)
         return NOT_BUILT

@@ -1,4 +1,4 @@
-"""What the runs found, as other programs read it: SARIF 2.1.0 and JUnit's XML."""
+"""What the runs found, as other programs read it: lines like GCC's, SARIF 2.1.0 and JUnit's XML."""
 
 from __future__ import annotations
 
@@ -50,23 +50,24 @@ def essence(piece: str) -> str:
     return kind + (places or re.sub(r"0x\w+|\d+", "0", piece.splitlines()[0]))
 
 
-def findings(run: Run, main: str) -> dict[str, Finding]:
+def findings(runs: list[Run], main: str) -> dict[str, Finding]:
     """By their essence. What has no place in a file is shown in the first line of `main`."""
-    reports = REPORT.findall(run.output)
-    for file, line, what in UNKNOWN.findall(run.output):
-        reports.append(f"emulator: unknown: {what}\n  here\n    {file}:{line}\n")
-    if run.status and all(", allowed]" in report for report in reports):
-        kind = BUILD if run.name == BUILD else f"status: the program ended with {run.status}"
-        reports.append(f"emulator: {kind}: {run.output.strip().rpartition(chr(10))[2]}\n")
-    found = {}
-    for report in reports:
-        text = report[len("emulator: ") :]
-        what = text.splitlines()[0]
-        rule = (NAME.findall(what) or [what.partition(":")[0]])[0]
-        level = "error" if run.status and ", allowed]" not in what else "warning"
-        notes = [(note, (file, line)) for note, file, line in NOTE.findall(text)]
-        place = notes[0][1] if notes else (main, "1")
-        found[essence(report)] = Finding(rule, level, text, place, notes)
+    found: dict[str, Finding] = {}
+    for run in runs:
+        reports = REPORT.findall(run.output)
+        for file, line, what in UNKNOWN.findall(run.output):
+            reports.append(f"emulator: unknown: {what}\n  here\n    {file}:{line}\n")
+        if run.status and all(", allowed]" in report for report in reports):
+            kind = BUILD if run.name == BUILD else f"status: the program ended with {run.status}"
+            reports.append(f"emulator: {kind}: {run.output.strip().rpartition(chr(10))[2]}\n")
+        for report in reports:
+            text = report[len("emulator: ") :]
+            what = text.splitlines()[0]
+            rule = (NAME.findall(what) or [what.partition(":")[0]])[0]
+            level = "error" if run.status and ", allowed]" not in what else "warning"
+            notes = [(note, (file, line)) for note, file, line in NOTE.findall(text)]
+            place = notes[0][1] if notes else (main, "1")
+            found.setdefault(essence(report), Finding(rule, level, text, place, notes))
     return found
 
 
@@ -74,6 +75,15 @@ def exit_status(runs: list[Run]) -> int:
     if any(run.name == BUILD or NOT_KNOWN in run.output for run in runs):
         return NOT_BUILT
     return FOUND if any(run.status for run in runs) else 0
+
+
+def gcc(runs: list[Run], main: str) -> str:
+    """Without columns, as problem matchers of editors and of GitHub know it."""
+    lines = []
+    for one in findings(runs, main).values():
+        lines.append((f"{one.level}: {one.text.splitlines()[0]}", one.place))
+        lines += [(f"note: {text}", place) for text, place in one.notes]
+    return "".join(f"{file}:{line}: {text}\n" for text, (file, line) in lines)
 
 
 def sarif(runs: list[Run], main: str, version: str) -> str:
@@ -87,8 +97,7 @@ def sarif(runs: list[Run], main: str, version: str) -> str:
         return {"physicalLocation": where, "message": {"text": text}}
 
     rules, results = {}, []
-    found = {key: one for run in runs[::-1] for key, one in findings(run, main).items()}
-    for one in found.values():
+    for one in findings(runs, main).values():
         kind = one.text.partition(":")[0]
         rules[one.rule] = {"id": one.rule, "shortDescription": {"text": f"{kind}: {one.rule}"}}
         result = {"ruleId": one.rule, "level": one.level, "message": {"text": one.text}}
@@ -108,7 +117,7 @@ def junit(runs: list[Run], main: str, _: str) -> str:
         case = SubElement(
             suite, "testcase", classname=main, name=run.name, time=f"{run.seconds:.3f}"
         )
-        for one in [*findings(run, main).values()][-1:] if run.status else []:
+        for one in [*findings([run], main).values()][-1:] if run.status else []:
             what = one.text.splitlines()[0]
             SubElement(case, "failure", type=one.rule, message=what).text = run.output
     text = tostring(suite, encoding="unicode", xml_declaration=True)

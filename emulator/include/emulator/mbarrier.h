@@ -31,12 +31,13 @@ void mbarrier_init(SharedRef barrier, int arrivals, Site where);
 void mbarrier_init_fence(Site where);
 
 // `count` arrivals (mbarrier.arrive) with an optional announcement of bytes (expect_tx, done
-// first). They may drop out of the phases to come (mbarrier.arrive_drop). Returns the phase arrived
-// in, as a token for mbarrier_wait_token. (Here and below the manual's defaults: an arrival
-// releases to the CTA, a wait acquires from it.)
+// first). They may drop out of the phases to come (mbarrier.arrive_drop), or may not complete the
+// phase (.noComplete: else MISUSE). Returns the phase arrived in, as a token for
+// mbarrier_wait_token. (Here and below the manual's defaults: an arrival releases to the CTA, a
+// wait acquires from it.)
 std::uint64_t mbarrier_arrive(SharedRef barrier, int bytes, Site where,
                               Order order = Order::RELEASE, Scope scope = Scope::CTA, int count = 1,
-                              bool drop = false);
+                              bool drop = false, bool no_complete = false);
 
 // mbarrier.expect_tx, .complete_tx, and mbarrier.inval.
 void mbarrier_expect_bytes(SharedRef barrier, int bytes, Site where);

@@ -11,6 +11,7 @@
 #include "emulator/copies.h"
 #include "emulator/mbarrier.h"
 #include "formats/half.h"
+#include "emulator/report.h"
 #include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
@@ -358,6 +359,18 @@ void unknown(const char *file, int line, const char *what);
 
 // ---------------------------------------------------------------------------- matrices
 
+// movmatrix: a lane has two neighbours of row lane / 4, and gets two of column lane / 4.
+inline std::uint32_t movmatrix(std::uint32_t pair, Site where) {
+    warp_aligned("movmatrix", where);
+    bool is_inside;
+    const std::uint32_t from = laneid() % 4 * 8 + laneid() / 8;
+    const auto pair_of = [&](std::uint32_t lane) {
+        return warp_shuffle(Shuffle::INDEX, WHOLE_WARP, pair, lane, 31, is_inside, where);
+    };
+    const auto upper = pair_of(from), lower = pair_of(from + 4);
+    return prmt(std::uint32_t(upper), std::uint32_t(lower), laneid() & 4 ? 0x7632 : 0x5410);
+}
+
 // An operand of an mma as one of twice as many columns of A.
 struct WithZeros {
     std::uint32_t words[4] = {};
@@ -369,9 +382,12 @@ struct WithZeros {
 };
 
 // Whether a scale of wgmma.mma_async, 1 or -1, is the latter.
-bool is_negated(int scale, Site where);
+inline bool is_negated(int scale, Site where) {
+    if (scale != 1 && scale != -1)
+        reject(where, "wgmma with a scale of %d: 1 or -1", scale);
+    return scale == -1;
+}
 // wgmma.mma_async with A in shared memory, or in registers, and the accumulators one by one.
-void check_contiguous(bool is_contiguous, Site where);
 template <typename A>
 inline const bool takes_registers = std::is_same_v<A, WgmmaFragment> && (registers_watched = true);
 template <int N, typename A, typename... Accumulators>
@@ -382,7 +398,9 @@ EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, const A &a, std::u
     const float *next = &first;
     bool is_contiguous = true;
     ((is_contiguous &= &others == ++next), ...);
-    check_contiguous(is_contiguous, where);
+    if (!is_contiguous)
+        reject(where, "wgmma: the accumulators are not neighbours in an array, in their order: "
+                      "not modelled");
     emulator::wgmma(&first, form, a, b, where);
 }
 

@@ -3,6 +3,7 @@
 // expect arrival_too_few: deadlock, says 32 threads(?s:.*)1 of 33 arrivals missing
 // expect tested_for_ever: deadlock, says 32 threads(?s:.*)1 of 1 arrivals missing
 // expect arrival_too_many: misuse, says more arrivals than the barrier's count, 2
+// expect no_complete: misuse, says completes a phase by an arrival with .noComplete
 // expect never_initialised: lifetime, says is not initialised yet(?s:.*)mbarrier.arrive
 // expect too_many_bytes: misuse, says counts 1048576 bytes
 // expect relaxed_arrival 64: race, says nothing orders the two
@@ -33,6 +34,10 @@ __global__ void misused(int *, int *out, How how) {
         mb_arrive(&b);
         asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 2;" ::"r"(S32(&b)));
     }
+    uint64_t token;
+    if (how == "no_complete")
+        asm volatile("mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1;" : "=l"(token)
+                     : "r"(S32(&b)));
     if (how == "never_initialised") mb_arrive(&b);
     if (how == "too_many_bytes") mb_expect(&b, 1 << 20);
     if (how == "relaxed_arrival") {
@@ -41,7 +46,6 @@ __global__ void misused(int *, int *out, How how) {
         if (i == 32) mb_wait(&b, 0), out[0] = data;
     }
     if (how == "old_token" && i == 0) {
-        uint64_t token;
         asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(S32(&b)));
         mb_arrive(&b);
         asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%0], %1; }" ::"r"(S32(&b)),

@@ -48,7 +48,7 @@ __global__ void transposed(int *, int *out, How) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
                  ::"r"(own), "r"(first), "r"(first + 1), "r"(first + 2), "r"(first + 3));
     __syncwarp();
-    unsigned r[4], row, d[2];
+    unsigned r[4], row, back, d[2];
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(own));
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(row) : "r"(own));
@@ -56,10 +56,11 @@ __global__ void transposed(int *, int *out, How) {
                  : "r"(own)); // ptxas takes .trans before the shape, too
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %2, %2, %2}, "
                  "{%2, %2}, {%3, %3};\n" : "=r"(d[0]), "=r"(d[1]) : "r"(ones), "r"(0));
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(back) : "r"(row));
     // Row i / 4, columns 2 (i % 4) and the next of what is transposed in there.
     const unsigned y = i / 4, x = i % 4 * 2;
     const unsigned expected = (x * 4 + y / 2) | ((x + 1) * 4 + y / 2) << 16;
-    bool right = row == expected && d[0] == 0x4c004c00 && d[1] == d[0];
+    bool right = row == expected && back == first && d[0] == 0x4c004c00 && d[1] == d[0];
     for (int n = 0; n < 4; ++n) right &= r[n] == first + n;
     out[i] = seven_if(right);
 }
