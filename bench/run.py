@@ -259,7 +259,7 @@ class Runner:
     ignored at the start."""
 
     def __init__(self, jobs=1):
-        self.jobs, self.progress, self.interrupted = jobs, Progress(), False
+        self.jobs, self.interrupted = jobs, False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self.interrupt)
 
@@ -271,27 +271,32 @@ class Runner:
         """Runs the entries in their order: start(entry) is a process, and finish(entry, process)
         says in words how it ended, and whether no more runs of its program are of use in its
         task."""
-        waiting, running = list(plan), {}
+        waiting, running, done, began = list(plan), {}, 0, time.monotonic()
         try:
             while (waiting or running) and not self.interrupted:
                 while waiting and len(running) < self.jobs:
                     entry = waiting.pop(0)
                     running[entry] = start(entry)
-                    self.progress.running(running, len(waiting))
                 for entry in [entry for entry, one in running.items() if one.has_ended()]:
                     one = running.pop(entry)
                     seconds = one.seconds()
                     outcome, useless = finish(entry, one)
                     same = (entry.task, entry.name) if useless else None
                     waiting = [other for other in waiting if (other.task, other.name) != same]
-                    self.progress.finished(entry, seconds, outcome, len(running) + len(waiting))
+                    done += 1
+                    left = time_left(time.monotonic() - began, done, len(running) + len(waiting))
+                    note(f"{entry.label}: {outcome} ({seconds:.1f} s, {left} left)")
                 time.sleep(POLL_SECONDS)
         finally:
             for one in running.values():
                 stop(one.process)
             if self.interrupted:
-                self.progress.note("interrupted: what is finished is kept")
-            self.progress.close()
+                note("interrupted: what is finished is kept")
+
+
+def note(text):
+    """Says how far a plan has come."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def clock(seconds):
@@ -299,48 +304,9 @@ def clock(seconds):
     return str(timedelta(seconds=int(seconds)))
 
 
-class Progress:
-    """How far a plan has come: a bar on a terminal, lines in a log."""
-
-    WIDTH, CLEAR = 30, "\r\033[K"
-
-    def __init__(self, stream=None):
-        self.began, self.done = time.monotonic(), 0
-        self.stream = stream or sys.stderr
-        self.terminal = self.stream.isatty()
-
-    def time_left(self, remaining):
-        """', 0:03:20 left', if the others take as long as those before them."""
-        each = (time.monotonic() - self.began) / max(1, self.done)
-        return f", {clock(each * remaining)} left" if self.done else ""
-
-    def running(self, now, waiting):
-        """Shows what runs now."""
-        if self.terminal:
-            total = self.done + len(now) + waiting
-            bar = "#" * (self.WIDTH * self.done // total)
-            names = "; ".join(entry.label for entry in now)
-            left = self.time_left(len(now) + waiting)
-            self.write(f"{self.CLEAR}[{bar:.<{self.WIDTH}}] {self.done}/{total} {names}{left}")
-
-    def finished(self, entry, seconds, outcome, remaining):
-        """Counts a run; a line of it, on a terminal only if it failed."""
-        self.done += 1
-        if not self.terminal or outcome.startswith("FAILED"):
-            self.note(f"{entry.label}: {outcome} ({seconds:.1f} s{self.time_left(remaining)})")
-
-    def note(self, text):
-        """A whole line, in place of the bar if there is one."""
-        self.close()
-        self.write(f"{text}\n")
-
-    def close(self):
-        """Takes the bar away."""
-        self.write(self.CLEAR if self.terminal else "")
-
-    def write(self, text):
-        self.stream.write(text)
-        self.stream.flush()
+def time_left(seconds, done, remaining):
+    """If the others take as long as those that were done in so many seconds."""
+    return clock(seconds / done * remaining)
 
 
 # --- the command line ---------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """bench/ladder.py and bench/run.py over fake rungs, as on a GPU and as on the emulator."""
 
-import io
 import re
 import signal
 from statistics import median
@@ -45,6 +44,7 @@ def test_order(tmp_path):
     said = "3 programs on the GPU (v 256x256x256 burst): 9 processes, about 0:00:11"
     assert (lines[-1], house.run().splitlines()[0]) == (said, said)
     assert house.calls() == ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"]
+    assert running.time_left(70, 2, 3) == "0:01:45"
 
 
 def test_variants_and_rivals(tmp_path):
@@ -240,17 +240,3 @@ def test_emulated(tmp_path):
     said = bench(ladder.ladder_main, *plan)
     holds(said, "the emulator measures no time", "/emulated/v01 --inputs normal")
     holds(said, "1 programs on the emulator (v): 1 proc")
-
-
-def test_progress(monkeypatch):
-    """The time left is what as many took before; a bar is one line."""
-    task = running.Task("v", "burst", {"m": 8}, (("v01", ""), ("v02", "")))
-    plan, stream = ladder.make_plan([task], 2), io.StringIO()
-    stream.isatty = lambda: True
-    monkeypatch.setattr(running.time, "monotonic", iter((100, 110, 110)).__next__)
-    shown = running.Progress(stream)
-    shown.finished(plan[0], 10, "FAILED: x", 3)
-    shown.running(plan[1:2], 2)
-    said = "pass 1, v01: FAILED: x (10.0 s, 0:00:30 left)\n"
-    bar = f"[{'#' * 7}{'.' * 23}] 1/4 pass 1, v02, 0:00:30 left"
-    assert stream.getvalue() == f"\r\033[K{said}\r\033[K{bar}"
