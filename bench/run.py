@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import signal
 import subprocess
@@ -25,7 +24,7 @@ from pathlib import Path
 from bench import results, rungs
 from bench.results import RESULTS, ROOT
 
-BAD_USAGE, CANNOT_RUN_HERE, OUTPUT_LOST, INTERRUPTED = 2, 77, 74, 130  # exit statuses
+BAD_USAGE, CANNOT_RUN_HERE, INTERRUPTED = 2, 77, 130  # exit statuses
 STOP_SECONDS = 10  # how long an interrupted program may take to end by itself
 POLL_SECONDS = 0.02
 
@@ -364,21 +363,12 @@ def command_of(entry, options, **more):
 
 def run_as(name, main):
     """The whole of a program whose main() takes the words of the command line and returns its exit
-    status: an error that is expected is one line and a status. OUTPUT_LOST if all is well but that
-    its output could not be written."""
-    status = 0
+    status: an error that is expected is one line and a status."""
     try:
-        try:
-            status = main(sys.argv[1:])
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        except (UsageError, Stopped, Failed, OSError) as error:
-            print(error if isinstance(error, CannotRun) else f"{name}: {error}", file=sys.stderr)
-            status = getattr(error, "status", 1)
-        print(end="", flush=True)
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
-        if status == 0:
-            print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
-            status = OUTPUT_LOST
+        status = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except (UsageError, Stopped, Failed, OSError) as error:
+        print(error if isinstance(error, CannotRun) else f"{name}: {error}", file=sys.stderr)
+        status = getattr(error, "status", 1)
     sys.exit(status)

@@ -17,8 +17,7 @@ cuBLASLt's first heuristic; the quick tuner's pick against cuBLASLt's best, sinc
 timing; how much longer the choice and the pick take than the fastest of the rung's kernels (regret).
 
 Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses
-the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
-interrupted.
+the GPU, 2 bad usage, 77 this machine cannot run the rung, 130 interrupted.
 """
 
 from __future__ import annotations
