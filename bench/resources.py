@@ -65,31 +65,20 @@ def kernels(log):
     ]
 
 
-def output_of(*command, text=None):
-    """What a program printed. UsageError, naming it, if it failed."""
-    try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise UsageError(f"{command[0]} failed: {error}") from error
-    return done.stdout
-
-
 def kernels_of(name, build):
     """What ptxas said of a program's kernels."""
     log = build / folder(name) / f"{name}.ptxas.log"
     if not log.exists():
         raise UsageError(f"{log} is not there: run 'make rungs variants' first")
-    found = kernels(output_of("c++filt", "--no-params", text=log.read_text(encoding="utf-8")))
-    if not found:
-        raise UsageError(f"{log} names no kernel")
-    return found
+    mangled = log.read_text(encoding="utf-8")
+    return kernels(subprocess.check_output(["c++filt", "--no-params"], input=mangled, text=True))
 
 
 def nvcc_version():
     """'13.0.88'"""
     home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     nvcc = shutil.which("nvcc") or str(home / "bin" / "nvcc")
-    return re.search(r"\bV([0-9.]+)", output_of(nvcc, "--version"))[1]
+    return re.search(r"\bV([0-9.]+)", subprocess.check_output([nvcc, "--version"], text=True))[1]
 
 
 def resources_main(arguments):
@@ -97,11 +86,12 @@ def resources_main(arguments):
     parser = run.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build")
     options = parser.parse_args(arguments)
-    rows, cuda = [], nvcc_version()
+    rows = []
     for name in recorded():
         found = kernels_of(name, options.build)  # what is not there is 0, or none
         found = [{key: value for key, value in one.items() if value} for one in found]
         rows.append({"step": name, "kernels": found})
+    cuda = nvcc_version()
     rows[0].update(cuda=cuda, date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     path = RESULTS / f"nvcc-{cuda}.jsonl"
     lines = (json.dumps(row, separators=(",", ":")) + "\n" for row in rows)

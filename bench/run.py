@@ -343,7 +343,7 @@ def add_options(add, on_gpu=True):
         "shapes, with commas between: 8192, 4096x14336x4096 (t track: 4096x16384), squares, models"
     )
     add("--sizes", "--size", metavar="LIST", help=what)
-    add("--inputs", choices=("normal", "uniform", "integers", "bits"), default="normal")
+    add("--inputs", choices=("normal", "integers", "bits"), default="normal")
     add("--seed", type=integer(0, 2**64 - 1), default=1)
     add("--timeout", type=positive, default=600, metavar="S", help="seconds per process")
     where = "default: a new one in build/results/<gpu>"

@@ -15,8 +15,8 @@ enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 static const char ALL[] = "all";
 
 /* Names in the order of their enums. */
-static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
-static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "uniform", "integers", NULL};
+static const char *const INPUTS_NAMES[] = {"normal", "integers", "bits", NULL};
+static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "integers", NULL};
 static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none", NULL};
 
 const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
@@ -180,15 +180,9 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         *(bool *)to = true;
         return true;
     case COUNT_OR_ALL:
-        o->enumerates = all;
-        *(int *)to = (int)option->high;
-        if (all) {
-            return true;
-        }
-        break;
     case KERNEL:
-        o->kernel = 0;
-        o->searches = all;
+        *(option->kind == KERNEL ? &o->searches : &o->enumerates) = all;
+        *(int *)to = (int)option->high;
         if (all) {
             return true;
         }
