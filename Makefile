@@ -97,7 +97,7 @@ library: $$(LIBRARY)
 rivals: $$(RIVALS)
 
 #? make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;
-#?                      RESULTS=a.jsonl,b.jsonl compares two runs, in build/plots/
+#?                      RESULTS=a.jsonl draws that run, into build/plots/
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python -m plots.plot $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
 

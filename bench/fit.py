@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Fits the constants of common/device/tile_model.h to measured times, and judges the choice.
+"""Fits the constants of common/device/tile_model.h to measured times.
 
     build/steps/s09 --kernel all --explain >build/kernels.txt
     build/steps/s09 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
     python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
-    python3 -m bench.fit [--fit TIMES.xz]... TIMES.xz...
+    python3 -m bench.fit TIMES.xz...
 
 Run the rung where there is a GPU: it lists its kernels, each once for each of its forms (whole
 tiles, parts in a cluster, parts apart), and times all of them beside its choice; ROWS are the files
 that --json writes. --keep writes the median times of ROWS and the list to one small file, from which
-anybody can fit again: neither the fit nor the judgement needs a GPU. What the choice costs against
-the fastest kernel is said for all TIMES together, whose GPUs, lists and forms may differ, by the
-header's constants; with --fit also by constants with which predicted times come close to the
-measured ones of those files, most of all among the fastest kernels of a shape. They are printed as
-the header has them. A fit takes a minute or two for each file.
+anybody can fit again, without a GPU. A fit finds constants with which predicted times come close to
+the measured ones of all TIMES together, whose GPUs, lists and forms may differ, most of all among the
+fastest kernels of a shape. It prints them as the header has them, after what the choice costs against
+the fastest kernel of a shape, by the header's and by these. How well they choose at other shapes,
+bench/sweep.py says. A fit takes a minute or two for each file.
 """
 
 from __future__ import annotations
@@ -164,12 +164,12 @@ class Times:
         return sum(loss(given, len(one.points), *one[1:]) for one in self.shapes) / len(self.shapes)
 
     def costs(self, values):
-        """[(the time that the choice takes over that of the fastest kernel, the shape)]"""
+        """The time that the choice takes over that of the fastest kernel, of each shape."""
         self.loss(values)
         costs = []
         for one in self.shapes:
             _, taken = min(zip(one.predicted, one.measured))
-            costs.append((taken / min(one.measured), one.name))
+            costs.append(taken / min(one.measured))
         return costs
 
 
@@ -194,38 +194,21 @@ def fit(times, values):
     return values
 
 
-def report(times, values, what):
-    """Prints how far the model is off, and what the choice costs."""
-    costs = times.costs(values)
-    pairs = [pair for one in times.shapes for pair in zip(one.predicted, one.measured)]
-    off = median(abs(math.log(predicted / measured)) for predicted, measured in pairs)
-    worst, shape = max(costs)
-    print(
-        f"{what}: {len(costs)} shapes, {len(pairs)} times; predicted times are off by "
-        f"{off:.1%} (median);\n  the choice costs {geometric_mean(cost for cost, _ in costs) - 1:.2%}"
-        f" (geometric mean), at worst {worst - 1:.1%} at {shape}"
-    )
-
-
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="+", type=Path, metavar="TIMES.xz|ROWS")
     parser.add_argument("--kernels", type=Path, metavar="FILE")
     parser.add_argument("--keep", type=Path, metavar="TIMES.xz")
-    parser.add_argument("--fit", type=Path, action="append", metavar="TIMES.xz")
     options = parser.parse_args(words)
     if bool(options.keep) != bool(options.kernels):
         parser.error("--keep needs --kernels, and rows")
     if options.keep:
         keep(options.kernels.read_text(), options.files, options.keep)
         return
-    judged, values = Times(*options.files), constants()
-    report(judged, values, "the header's constants")
-    if options.fit:
-        times = Times(*options.fit)
-        values = fit(times, values)
-        report(times, values, "fitted")
-        report(judged, values, "fitted, and judged")
+    times, before = Times(*options.files), constants()
+    values = fit(times, before)
+    for what, one in (("the header's", before), ("fitted", values)):
+        print(f"{what}: the choice costs {geometric_mean(times.costs(one)) - 1:.2%}")
     print("\n".join(f"    CONSTANT({name}, {value:.4g}," for name, value in values.items()))
 
 

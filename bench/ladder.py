@@ -16,8 +16,8 @@ start, and every other pass runs them backwards. So a slow drift of clock or tem
 rungs alike, and no rung always follows the same one.
 
 Exit status: 0 all rungs verified and timed (or do not take the shape), 1 a rung failed or another
-process uses the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run
-the first rung, 130 interrupted.
+process uses the GPU, 2 bad usage, 77 this machine cannot run the first rung, 130 interrupted; another
+one if its output could not be written.
 """
 
 from __future__ import annotations

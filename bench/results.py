@@ -33,7 +33,7 @@ APART = ("a01", "t01")  # they compute something else than their track, and run 
 NAME = re.compile(r"[vsatf]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
 EARLY = "early"  # the rung itself, launched early, beside its usual launch
 FIRST = "cublaslt_first"  # what cuBLASLt takes without a search
-TUNED = "tuned"  # the quick tuner's pick; in rows without `tune` what BEST is in the others
+TUNED = "tuned"  # the quick tuner's pick; in older rows, without `tune`, what BEST is now
 BEST = "best"  # the fastest of a rung's kernels, which a longer search found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import signal
 import subprocess
@@ -25,9 +24,10 @@ from pathlib import Path
 from bench import results, rungs
 from bench.results import RESULTS, ROOT
 
-BAD_USAGE, CANNOT_RUN_HERE, OUTPUT_LOST, INTERRUPTED = 2, 77, 74, 130  # exit statuses
+BAD_USAGE, CANNOT_RUN_HERE, INTERRUPTED = 2, 77, 130  # exit statuses
 STOP_SECONDS = 10  # how long an interrupted program may take to end by itself
 POLL_SECONDS = 0.02
+BAR, CLEAR = 30, "\r\033[K"  # letters of a bar; takes it away
 
 
 class UsageError(Exception):
@@ -289,9 +289,9 @@ class Runner:
         finally:
             for one in running.values():
                 stop(one.process)
-            if self.interrupted:
-                self.progress.note("interrupted: what is finished is kept")
-            self.progress.close()
+            self.progress.write(
+                "interrupted: what is finished is kept\n" * self.interrupted, end=""
+            )
 
 
 def clock(seconds):
@@ -302,45 +302,33 @@ def clock(seconds):
 class Progress:
     """How far a plan has come: a bar on a terminal, lines in a log."""
 
-    WIDTH, CLEAR = 30, "\r\033[K"
-
     def __init__(self, stream=None):
-        self.began, self.done = time.monotonic(), 0
-        self.stream = stream or sys.stderr
+        self.began, self.done, self.stream = time.monotonic(), 0, stream or sys.stderr
         self.terminal = self.stream.isatty()
 
-    def time_left(self, remaining):
+    def write(self, text, end="\n"):
+        """In place of the bar, if there is one."""
+        self.stream.write(f"{CLEAR * self.terminal}{text}{end}")
+        self.stream.flush()
+
+    def left(self, remaining):
         """', 0:03:20 left', if the others take as long as those before them."""
         each = (time.monotonic() - self.began) / max(1, self.done)
         return f", {clock(each * remaining)} left" if self.done else ""
 
     def running(self, now, waiting):
         """Shows what runs now."""
-        if self.terminal:
-            total = self.done + len(now) + waiting
-            bar = "#" * (self.WIDTH * self.done // total)
-            names = "; ".join(entry.label for entry in now)
-            left = self.time_left(len(now) + waiting)
-            self.write(f"{self.CLEAR}[{bar:.<{self.WIDTH}}] {self.done}/{total} {names}{left}")
+        total = self.done + len(now) + waiting
+        bar = "#" * (BAR * self.done // total)
+        names = "; ".join(entry.label for entry in now)
+        text = f"[{bar:.<{BAR}}] {self.done}/{total} {names}{self.left(len(now) + waiting)}"
+        self.write(text * self.terminal, end="")
 
     def finished(self, entry, seconds, outcome, remaining):
         """Counts a run; a line of it, on a terminal only if it failed."""
         self.done += 1
         if not self.terminal or outcome.startswith("FAILED"):
-            self.note(f"{entry.label}: {outcome} ({seconds:.1f} s{self.time_left(remaining)})")
-
-    def note(self, text):
-        """A whole line, in place of the bar if there is one."""
-        self.close()
-        self.write(f"{text}\n")
-
-    def close(self):
-        """Takes the bar away."""
-        self.write(self.CLEAR if self.terminal else "")
-
-    def write(self, text):
-        self.stream.write(text)
-        self.stream.flush()
+            self.write(f"{entry.label}: {outcome} ({seconds:.1f} s{self.left(remaining)})")
 
 
 # --- the command line ---------------------------------------------------------------------------
@@ -378,7 +366,7 @@ def add_options(add, on_gpu=True):
         "shapes, with commas between: 8192, 4096x14336x4096 (t track: 4096x16384), squares, models"
     )
     add("--sizes", "--size", metavar="LIST", help=what)
-    add("--inputs", choices=("normal", "uniform", "integers", "bits"), default="normal")
+    add("--inputs", choices=("normal", "integers", "bits"), default="normal")
     add("--seed", type=integer(0, 2**64 - 1), default=1)
     add("--timeout", type=positive, default=600, metavar="S", help="seconds per process")
     where = "default: a new one in build/results/<gpu>"
@@ -398,21 +386,12 @@ def command_of(entry, options, **more):
 
 def run_as(name, main):
     """The whole of a program whose main() takes the words of the command line and returns its exit
-    status: an error that is expected is one line and a status. OUTPUT_LOST if all is well but that
-    its output could not be written."""
-    status = 0
+    status: an error that is expected is one line and a status."""
     try:
-        try:
-            status = main(sys.argv[1:])
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        except (UsageError, Stopped, Failed, OSError) as error:
-            print(error if isinstance(error, CannotRun) else f"{name}: {error}", file=sys.stderr)
-            status = getattr(error, "status", 1)
-        print(end="", flush=True)
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
-        if status == 0:
-            print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
-            status = OUTPUT_LOST
+        status = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except (UsageError, Stopped, Failed, OSError) as error:
+        print(error if isinstance(error, CannotRun) else f"{name}: {error}", file=sys.stderr)
+        status = getattr(error, "status", 1)
     sys.exit(status)

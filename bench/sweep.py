@@ -13,13 +13,11 @@ the rung's own kernels, and with --tune the quick tuner picks one of the first e
 each and the pick run beside the rung, its early launch and the others, round by round.
 
 At the end each family has these figures, geometric means: the rung's untimed choice against
-cuBLASLt's first heuristic; the quick tuner's pick (without --tune the fastest of the rung's kernels)
-against cuBLASLt's best, since both were found by timing; how much longer the choice and the pick take
-than the fastest of the rung's kernels (regret).
+cuBLASLt's first heuristic; the quick tuner's pick against cuBLASLt's best, since both were found by
+timing; how much longer the choice and the pick take than the fastest of the rung's kernels (regret).
 
 Exit status: 0 all shapes verified and timed (or not taken), 1 one failed or another process uses
-the GPU, 2 bad usage, 74 its output could not be written, 77 this machine cannot run the rung, 130
-interrupted.
+the GPU, 2 bad usage, 77 this machine cannot run the rung, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -121,9 +119,9 @@ def sweep_main(arguments):
     """The whole program; returns its exit status."""
     parser = ladder.make_parser(__doc__)
     parser.set_defaults(passes=1, track="s")
-    what = "time these of the rung's kernels too: best:16, its first choices, or all"
-    parser.add_argument("--kernel", metavar="WORD", help=what)
-    what = "time the quick tuner's pick too; with --kernel all beside the fastest of all kernels"
+    what = "the rung's kernel, or all: time them too"
+    parser.add_argument("--kernel", metavar="N|all", help=what)
+    what = "time the quick tuner's pick too"
     parser.add_argument("--tune", action="store_true", help=what)
     options = parser.parse_args(arguments)
     if options.sizes is None:

@@ -5,7 +5,6 @@ It is written to build/book, or where --out says, whole or not at all; begin wit
 No page needs a server or the network; without JavaScript only the search, the theme's button and the
 moving rings are missing. A source or a record has no page: a link to it leads to the tree that the
 book was made from, or, with --repository, to that address, say that of a branch's files on GitHub.
-The same tree gives the same files, byte for byte, with the libraries in book/requirements.txt.
 
 Exit status: 0 written, 1 a note links to what is not there, 2 bad usage or a file that cannot be
 read, 77 a library isn't installed.

@@ -3,9 +3,6 @@
 After `make library`, where PyTorch is: python3 examples/linear.py"""
 
 import ctypes
-import datetime
-import os
-import subprocess
 from pathlib import Path
 
 import torch
@@ -79,12 +76,8 @@ def compare(m, n, k):
 
 
 def main():
-    git = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    said = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-    commit = said or os.environ.get("COMMIT", "unknown")
-    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     versions = f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}"
-    print(f"{torch.cuda.get_device_name()}, {versions}, commit {commit}, {now}")
+    print(f"{torch.cuda.get_device_name()}, {versions}")
     columns = ("error/bound", "eager, us", "in a graph, us")
     print(f"{'':20}", *[f"{column:>19}" for column in columns])
     print(f"{'m x n x k':20}", *[f"{who:>9}" for who in ("torch", "library") * 3])

@@ -1,4 +1,4 @@
-# The last rung as a library, and what shows how to use it.
+# The last rung as a library.
 
 LIBRARY := $(BUILD)/library/libgemm_ladder.a $(BUILD)/library/libgemm_ladder.so
 LIBRARY_CODE := -Xcompiler -fPIC,-fno-gnu-unique
@@ -15,8 +15,3 @@ $(BUILD)/library/libgemm_ladder.a: $(BUILD)/library/libgemm_ladder.o
 	$(Q)rm -f $@; ar rcs $@ $<
 $(BUILD)/library/libgemm_ladder.so: $(BUILD)/library/libgemm_ladder.o
 	$(call run,link $@,$(CXX) -shared -o $@ $< $(LIBRARY_LIBS))
-
-# The example in C, by the command in its head.
-EXAMPLE := $(BUILD)/examples/linear
-$(EXAMPLE): examples/linear.c library/gemm_ladder.h $(BUILD)/library/libgemm_ladder.a $(BUILD)/flags
-	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) -Ilibrary $(INCLUDE) $< $(filter %.a,$^) -o $@ $(LDLIBS))

@@ -2,9 +2,8 @@
 """Draws every picture, as PNG, from what is committed: records, traces, the rungs' texts, the
 probes' answers.
 
-Without --results into plots/. With one file, what can be drawn from it alone; with two files,
-separated by a comma, the two side by side; both into build/plots/, unless --out says where. A
-picture that cannot be drawn says which recording is missing.
+Without --results into plots/; with a file what can be drawn from it alone, into build/plots/, unless
+--out says where. A picture that cannot be drawn says which recording is missing.
 
 Exit status: 0 drawn, 1 matplotlib isn't installed, 2 bad usage or nothing to draw.
 """
@@ -47,8 +46,6 @@ def pictures_of(runs):
     """{name: what draws it} of what these records may show."""
     if not runs.chosen:
         return {**PICTURES, **ring.pictures(runs), **IDEAS}
-    if len(runs.files) > 1:
-        return {"side-by-side": bars.side_by_side}
     return ring.pictures(runs) if runs.traces else PICTURES
 
 
@@ -69,13 +66,13 @@ def draw(pictures, runs, folder):
 def main(arguments):
     """Parses the command line; expected errors become one line and exit status 2."""
     parser = argparse.ArgumentParser(description="Draw the recorded results.", allow_abbrev=False)
-    words = "one file, or two to lay side by side (default: all of bench/results)"
-    parser.add_argument("--results", metavar="FILE[,FILE]", default="", help=words)
+    words = "draw from this file (default: all of bench/results)"
+    parser.add_argument("--results", metavar="FILE", type=Path, help=words)
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
     options = parser.parse_args(arguments)
     folder = options.out or Path("build/plots" if options.results else "plots")
     try:
-        runs = records.load([Path(name) for name in options.results.split(",") if name])
+        runs = records.load(options.results)
         if draw(pictures_of(runs), runs, folder):
             return 0
         print("plot: no picture can be drawn from these results", file=sys.stderr)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
@@ -58,15 +56,6 @@ def all_of(one, attribute, *tags):
 
 def texts(elements):
     return ["".join(element.itertext()) for element in elements]
-
-
-@pytest.mark.full
-def test_same_twice(book, tmp_path):
-    """The same tree gives the same book, byte for byte."""
-    settings = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
-    command = [sys.executable, "-m", "book.make_book", "--repository", REPOSITORY, "--out"]
-    subprocess.run([*command, tmp_path / "book"], cwd=ROOT, env=settings, check=True)
-    assert Book(tmp_path / "book").files == book.files
 
 
 def test_pages(book):

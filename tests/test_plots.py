@@ -182,24 +182,19 @@ def test_chosen(tmp_path, plot):
 
 
 @pytest.mark.parametrize(
-    ("files", "words"),
+    ("name", "words"),
     [
         ("broken.jsonl", "broken.jsonl, line"),
         ("old.json", "neither rows (.jsonl) nor a trace"),
-        ("tried", "no picture can be drawn"),
-        ("v small", "no ladder of one problem in common"),
-        ("v v v", "side by side go two files, not 3"),
+        ("tried.jsonl", "no picture can be drawn"),
     ],
 )
-def test_refuses(files, words, tmp_path, plot):
+def test_refuses(name, words, tmp_path, plot):
     """What can't be read or drawn is one line on stderr, exit 2, no file."""
-    made = {"v": (V,), "small": (V, SMALL), "tried": (["v06", "v06-each-sm"],)}
-    for name in made.keys() & files.split():
-        written(tmp_path / f"{name}.jsonl", *made[name])
-    paths = [tmp_path / (name if "." in name else f"{name}.jsonl") for name in files.split()]
+    written(tmp_path / "tried.jsonl", ["v06", "v06-each-sm"])
     (tmp_path / "old.json").write_text('{"kind": "run"}')
     (tmp_path / "broken.jsonl").write_text('{"context": {')
-    status, _, errors, names = plot(*paths)
+    status, _, errors, names = plot(tmp_path / name)
     assert (status, errors.count("\n"), errors[:6], names) == (2, 1, "plot: ", [])
     assert words in errors
 
@@ -219,15 +214,14 @@ MADE = (
     ("fp8", lambda: [run(["f07"], (4096, 7168, 16384))], "no burst runs", "f07"),
     ("energy", lambda: [run_of_parts("waiting")], "make energy", "v16"),
     ("energy", lambda: [run_of_parts()], "v16: |J per GEMM", "different cards"),
-    ("side-by-side", lambda: [run(V[1:]), run(V[:-1], **LOW)], "v01|v17|350 W|0.679", "GB/s"),
     ("ideas/tile-orders-l2", lambda: [run(**CACHED)], "model", "Nsight"),
 )
 
 
 @pytest.mark.parametrize(("name", "runs", "words", "never"), MADE)
 def test_made(name, runs, words, never):
-    records, both = of("records"), name == "side-by-side"
-    made = records.Records([[one] for one in runs()] if both else [list(runs())], both)
+    records = of("records")
+    made = records.Records(list(runs()))
     try:
         said = [text.get_text() for text in written_in(figure_of(name, made))]
     except records.Missing as missing:

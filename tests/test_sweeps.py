@@ -118,8 +118,8 @@ def test_endings(tmp_path):
     first, *others = made.run("--dry-run").splitlines()
     holds(first, "s09 --m 9997 --n 3864 --k 24 -", "--heuristics 64", "--protocol burst")
     assert len(others) == 5
-    words = made.run("--dry-run", "--kernel", "best:16", "--tune")
-    holds(words, "--heuristics 64 --kernel best:16 --tune\n")
+    words = made.run("--dry-run", "--kernel", "all", "--tune")
+    holds(words, "--heuristics 64 --kernel all --tune\n")
     made = house(tmp_path / "stopped", acts={"2": {"signal": signal.SIGINT, "sleep": 30}})
     holds(made.run(status=130), "any:1:5      2 shapes", "INTERRUPTED")
     assert len(made.runs()) == 2

@@ -11,7 +11,6 @@
 
 enum inputs {
     INPUTS_NORMAL,   /* mean 0, standard deviation 1 */
-    INPUTS_UNIFORM,  /* [-1, 1) before rounding to the operands' format */
     INPUTS_INTEGERS, /* whole numbers in [-range, range] */
     INPUTS_BITS,     /* words with any bits, for computations that move them */
     INPUTS_SCALES, /* of scales alone, [2^-20, 2^4), each power of two as likely, with all 24 bits.
@@ -56,11 +55,6 @@ HOST_DEVICE static inline uint64_t random_bits(uint64_t seed, uint64_t stream, u
     return random_mix(key + golden * (index + 1));
 }
 
-/* Uniform in [-1, 1), in steps of 2^-23. */
-HOST_DEVICE static inline float random_uniform(uint64_t bits) {
-    return (float)(bits >> 40) * 0x1p-23f - 1.0f;
-}
-
 /* Normal, mean 0, variance 1: Box-Muller. A host and a GPU may differ in the last bit of the
  * logarithm and the cosine. */
 HOST_DEVICE static inline float random_normal(uint64_t bits) {
@@ -81,8 +75,6 @@ HOST_DEVICE static inline float random_element(const operand *operand, uint64_t 
     switch (operand->inputs) {
     case INPUTS_NORMAL:
         return random_normal(bits);
-    case INPUTS_UNIFORM:
-        return random_uniform(bits);
     case INPUTS_SCALES:
         return ldexpf((float)((uint32_t)bits >> 8 | UINT32_C(1) << 23),
                       (int)((bits >> 32) * 24 >> 32) - 20 - 23);

@@ -12,11 +12,11 @@
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 
-static const char ALL[] = "all", BEST[] = "best:";
+static const char ALL[] = "all";
 
 /* Names in the order of their enums. */
-static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
-static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "uniform", "integers", NULL};
+static const char *const INPUTS_NAMES[] = {"normal", "integers", "bits", NULL};
+static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "integers", NULL};
 static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none", NULL};
 
 const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
@@ -61,10 +61,8 @@ static const option OPTIONS[] = {
      COUNT_OR_ALL, TO(heuristics), HAS_TIMES | HAS_CUBLASLT, 1, MOST_HEURISTICS},
     {"--algorithm", "HEX", "time this one of them, by its digits in --json, as well", TEXT,
      TO(algorithm), HAS_TIMES | HAS_CUBLASLT, 0, 0},
-    {"--kernel", "N|best:N|all",
-     "take this kernel, from 1; best: time the fastest of its N first choices as well, if it ranks "
-     "them; all: of all",
-     KERNEL, TO(kernel), HAS_KERNELS, 1, 0},
+    {"--kernel", "N|all", "take this kernel, from 1; all: time the fastest of all as well", KERNEL,
+     TO(kernel), HAS_KERNELS, 1, 0},
     {"--tune", "",
      "time what the quick tuner picks of the first choices as well, and keep it in the user's file",
      FLAG, TO(tune), HAS_TIMES | HAS_KERNELS | HAS_RANKING, 0, 0},
@@ -98,13 +96,10 @@ static const struct lack {
 };
 
 static bool is_all(const char *value) { return value != NULL && strcmp(value, ALL) == 0; }
-static bool is_best(const char *value) {
-    return value != NULL && strncmp(value, BEST, strlen(BEST)) == 0;
-}
 
 /* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
 static const char *refusal_of(const option_rules *rules, const option *option, const char *value) {
-    const bool searches = option->kind == KERNEL && (is_all(value) || is_best(value));
+    const bool searches = option->kind == KERNEL && is_all(value);
     const unsigned needs = option->needs | (searches ? HAS_TIMES | HAS_RANKING : 0);
     const unsigned lacks = needs & ~rules->has;
     for (size_t i = 0; i < sizeof LACKS / sizeof *LACKS; ++i) {
@@ -185,21 +180,11 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
         *(bool *)to = true;
         return true;
     case COUNT_OR_ALL:
-        o->enumerates = all;
+    case KERNEL:
+        *(option->kind == KERNEL ? &o->searches : &o->enumerates) = all;
         *(int *)to = (int)option->high;
         if (all) {
             return true;
-        }
-        break;
-    case KERNEL:
-        o->kernel = 0;
-        o->candidates = all ? rules->kernels : 0;
-        if (all) {
-            return true;
-        }
-        if (is_best(value)) {
-            to = &o->candidates;
-            value += strlen(BEST);
         }
         break;
     default:

@@ -52,7 +52,7 @@ typedef struct options {
     int device;
     const char *policy; /* the order of events on the emulator; NULL: all */
     int kernel;         /* the one to take, from 1 on; 0: the step chooses */
-    int candidates;     /* of its kernels, of which the fastest is timed beside the choice */
+    bool searches;      /* all of its kernels: the fastest is timed beside the choice */
     bool tune;          /* time beside it what the quick tuner picks (tune.h) */
     bool explain;       /* print why, and run nothing */
     bool is_default;    /* neither the shape nor the policy was given */

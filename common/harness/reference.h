@@ -213,7 +213,7 @@ void reference_destroy(const reference *reference);
 enum contender_role {
     CONTENDER_STEP,
     CONTENDER_EARLY,
-    CONTENDER_TUNED, /* without the quick tuner what CONTENDER_BEST is with it */
+    CONTENDER_TUNED,
     CONTENDER_BEST,
     CONTENDER_OTHER,
     CONTENDER_NARROW_SUMS,

@@ -193,7 +193,7 @@ static void print_time(FILE *out, const report *report, const contender *contend
 /* Of one that was found by timing. */
 static void print_kernel(FILE *out, const report *report, const contender *contender) {
     const tuning *tuning = &report->timing->tuning;
-    if (contender->role == CONTENDER_TUNED && tuning->quick > 0) {
+    if (contender->role == CONTENDER_TUNED) {
         fprintf(out,
                 "           kernel %d, picked of %d in %.1f ms, and %.1f ms to prepare them in "
                 "copies\n",

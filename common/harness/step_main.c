@@ -164,10 +164,9 @@ static bool list_trials(const trials *trials) {
 /* Prints why the rung takes a kernel, or what each of its kernels is. */
 static bool explain(const step *step, const options *o) {
     problem shape = {.m = o->m, .n = o->n, .k = o->k};
-    const bool each = o->candidates == step->kernels;
-    const int last = each ? step->kernels : o->kernel;
+    const int last = o->searches ? step->kernels : o->kernel;
     bool good = true;
-    for (shape.kernel = each ? 1 : last; good && shape.kernel <= last; ++shape.kernel) {
+    for (shape.kernel = o->searches ? 1 : last; good && shape.kernel <= last; ++shape.kernel) {
         good = step->explain(&shape) == 0;
     }
     return good;

@@ -206,10 +206,8 @@ static void add_contenders(workload *workload) {
     if (o->tune) {
         add(workload, CONTENDER_TUNED, "tuned", "tuned", "the quick tuner's pick");
     }
-    if (o->candidates > 0 && o->protocol != PROTOCOL_NONE) {
-        const bool both = o->tune;
-        add(workload, both ? CONTENDER_BEST : CONTENDER_TUNED, both ? "best" : "tuned",
-            both ? "best" : "tuned", "the fastest of its kernels");
+    if (o->searches && o->protocol != PROTOCOL_NONE) {
+        add(workload, CONTENDER_BEST, "best", "best", "the fastest of its kernels");
     }
     if (!o->alone && !step->computes_nothing) {
         add_rivals(workload);

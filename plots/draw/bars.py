@@ -1,8 +1,6 @@
-"""Bars: of the rungs of a track, of contenders at several shapes, of two runs side by side."""
+"""Bars: of the rungs of a track, of contenders at several shapes."""
 
 from __future__ import annotations
-
-from itertools import product
 
 from bench import results
 from notes.tools.tables import title
@@ -131,28 +129,3 @@ def fp8(records):
     words = f"{style.gpu_words(runs[0])}: FP8 GEMM, block scales, burst protocol"
     more = [f"{', '.join(UNSCALED)} have one scale for each matrix: another problem."]
     return style.frame(figure, words, style.details(*runs), more=more)
-
-
-def side_by_side(records):
-    """The first ladder that two files have of one problem: rates, and ratios, which travel better."""
-    if len(records.files) != 2:
-        raise ValueError(f"side by side go two files, not {len(records.files)}")
-
-    def problem(run):
-        return sorted(run.tracks), run.problem, run.shape, run.protocol
-
-    ladders = [[run for run in runs if run.plain and run.measured] for runs in records.files]
-    runs = next(((a, b) for a, b in product(*ladders) if problem(a) == problem(b)), None)
-    if not runs:
-        raise ValueError("not side by side: the files have no ladder of one problem in common")
-    names = list(dict.fromkeys([*runs[0].measured, *runs[1].measured]))
-    figure, panels = style.stack(5.6, (1, 1))
-    labels = [f"{style.gpu_words(run)}, {style.when(run)}" for run in runs]
-    pairs(panels[0], [[mid(run, name, run.rate) for name in names] for run in runs], labels)
-    ratios = [[mid(run, name, run.ratio) for name in names] for run in runs]
-    pairs(panels[1], ratios, labels, "{:.3f}")
-    panels[0].set_ylabel(runs[0].measure.unit)
-    panels[1].set_ylabel(f"of {runs[0].measure.other_name}")
-    style.name_ticks(panels[1], names)
-    words = f"{style.computation(runs[0])} {style.shape_words(runs[0])}, {runs[0].protocol}"
-    return style.frame(figure, f"{words} protocol", None)

@@ -28,14 +28,9 @@ class Missing(Exception):
 class Records:
     """What to draw from. Unless the user chose it, it is of the home GPU."""
 
-    files: Sequence = ()  # the runs of each, in the order in which they answer
+    runs: Sequence = ()  # in the order in which they answer
     chosen: bool = False  # named by the user, who may have measured less than all rungs at any size
     traces: Sequence = ()  # of a CTA each
-
-    @functools.cached_property
-    def runs(self):
-        """All of them."""
-        return [run for of_file in self.files for run in of_file]
 
     def ladders(self, track, protocol="burst", plain=True, old=False):
         """The runs of a track, or of some; of rungs alone, and none that only its commit names, unless asked."""
@@ -65,18 +60,19 @@ class Records:
         return found
 
 
-def load(paths=()):
-    """What is in these files, or all that is recorded. ValueError for a broken file."""
-    if not paths:
+def load(path=None):
+    """What is in this file, or all that is recorded. ValueError for a broken file."""
+    if not path:
         found = sorted(trace.TRACES.glob("*.json"))
-        return Records([results.load_all(ORDER)], False, list(map(trace.load, found)))
-    files = [results.load(path) for path in paths if path.suffix == ".jsonl"]
-    traces = [trace.load(path) for path in paths if path.suffix != ".jsonl"]
+        return Records(results.load_all(ORDER), False, list(map(trace.load, found)))
+    if path.suffix == ".jsonl":
+        return Records(results.load(path), True)
     try:
-        list(map(trace.Trace, traces))
+        found = trace.load(path)
+        trace.Trace(found)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{paths[0]}: neither rows (.jsonl) nor a trace: {error!r}") from error
-    return Records(files, True, traces)
+        raise ValueError(f"{path}: neither rows (.jsonl) nor a trace: {error!r}") from error
+    return Records((), True, [found])
 
 
 @functools.cache

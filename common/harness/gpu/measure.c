@@ -209,7 +209,7 @@ static int first_choices(const workload *workload, int *kernels, int most) {
 /* Searches for the fastest of the step's kernels, which is timed beside its choice. */
 static void choose_kernel(const workload *workload, contender *contender,
                           const verification *verification, tuning *found) {
-    const int most = workload->options->candidates;
+    const int most = workload->step->kernels;
     search search = {.workload = workload, .contender = contender};
     int *kernels = allocate((size_t)most, sizeof *kernels);
     found->count = first_choices(workload, kernels, most);
@@ -278,8 +278,7 @@ void machine_measure(workload *workload, verification *verification, report *rep
     static timing timing;
     contender *heuristic = workload_find(workload, CONTENDER_HEURISTIC);
     const options *o = workload->options;
-    contender *tuned = workload_find(workload, CONTENDER_TUNED);
-    contender *best = o->tune ? workload_find(workload, CONTENDER_BEST) : tuned;
+    contender *best = workload_find(workload, CONTENDER_BEST);
     if (o->protocol == PROTOCOL_NONE) {
         return;
     }
@@ -289,7 +288,7 @@ void machine_measure(workload *workload, verification *verification, report *rep
         choose_heuristic(workload, heuristic, verification, &timing.heuristics);
     }
     if (o->tune) { /* before a search loads the kernels, as a program would */
-        tune(workload, tuned, verification, &timing.tuning);
+        tune(workload, workload_find(workload, CONTENDER_TUNED), verification, &timing.tuning);
     }
     if (best != NULL) {
         choose_kernel(workload, best, verification, &timing.tuning);
