@@ -59,18 +59,18 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52479,
+    ".": 52287,
     "emulator": 13299,
     "emulator/tests": 2776,
-    "common/harness common/step.h": 5838,
-    "bench notes/tools": 5162,
+    "common/harness common/step.h": 5811,
+    "bench notes/tools": 5122,
     "Makefile make": 641,
-    "plots": 1900,
+    "plots": 1866,
     "book": 1536,
     "library examples": 666,
-    "conftest.py tests": 6706,
+    "conftest.py tests": 6713,
     "tests/unit": 1397,
-    "tests/gpu": 295,
+    "tests/gpu": 294,
     "tests/device": 296,
     "tests/tools": 643,
 }
