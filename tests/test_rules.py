@@ -59,13 +59,13 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52287,
-    "emulator": 13299,
+    ".": 52285,
+    "emulator": 13300,
     "emulator/tests": 2776,
     "common/harness common/step.h": 5811,
     "bench notes/tools": 5122,
     "Makefile make": 641,
-    "plots": 1866,
+    "plots": 1863,
     "book": 1536,
     "library examples": 666,
     "conftest.py tests": 6713,

@@ -48,14 +48,15 @@ int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
 
 // A warp's access: 4 bytes of all lanes in one pass, 8 of half of them, 16 of a quarter.
 void count(const WarpAccess &group, emulator_access_site &totals) {
-    const int bytes = totals.bytes;
-    const int phases = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
+    const int phases = totals.bytes <= 4 ? 1 : totals.bytes <= 8 ? 2 : 4;
     const int lanes = WARP_LANES / phases;
     ++totals.instructions;
     for (int phase = 0; phase < phases; ++phase) {
-        const int passes = passes_of_lanes(group, phase * lanes, lanes, bytes);
+        const int passes = passes_of_lanes(group, phase * lanes, lanes, totals.bytes);
         totals.wavefronts += std::uint64_t(passes);
         totals.ideal += passes > 0;
+        if (passes > totals.worst_ways)
+            std::ranges::copy(group.offsets, totals.worst);
         totals.worst_ways = std::max(totals.worst_ways, passes);
     }
 }
@@ -109,6 +110,8 @@ std::vector<emulator_access_site> access_sites() {
         sum.instructions += part.instructions;
         sum.wavefronts += part.wavefronts;
         sum.ideal += part.ideal;
+        if (part.worst_ways > sum.worst_ways)
+            std::ranges::copy(part.worst, sum.worst);
         sum.worst_ways = std::max(sum.worst_ways, part.worst_ways);
     }
     const auto values = std::views::values(sums);

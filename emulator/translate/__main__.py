@@ -81,9 +81,6 @@ def arguments(given: list[str]) -> argparse.Namespace:
     add("--format", choices=["text", "gcc"], default="text", help=of_format)
     add("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
     add("--junit", type=Path, metavar="FILE", help="write the runs as JUnit's XML")
-    add("--version", action="store_true", help="print the day and commit of the emulator's sources")
-    if "--version" in given[:end]:
-        parser.exit(message=f"check-kernel {parts('emulate-version')['VERSION']}\n")
     options = parser.parse_args(given[:end])
     options.program = given[end + 1 :]
     for policy in options.policies.split(","):

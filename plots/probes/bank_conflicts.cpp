@@ -21,15 +21,12 @@ constexpr unsigned LINE_BYTES = 128; // all banks once
 
 static float *zeros(size_t count) { return upload_array(std::vector<float>(count).data(), count); }
 
-static void print(const emulator::AccessSite &site) {
-    if (~site.worst.lanes != 0)
-        give_up("not all lanes take part in line " + std::to_string(site.line));
-    const uint32_t *offsets = site.worst.offsets;
-    const uint32_t lowest = *std::min_element(offsets, offsets + WARP_THREADS);
+static void print(const emulator_access_site &site) {
+    const uint32_t lowest = *std::min_element(site.worst, site.worst + WARP_THREADS);
     std::cout << site.line << (site.is_write ? " write " : " read ") << site.instructions << ' '
               << site.wavefronts << ' ' << site.ideal << ' ' << site.bytes;
     for (int lane = 0; lane < WARP_THREADS; ++lane)
-        std::cout << ' ' << offsets[lane] - lowest / LINE_BYTES * LINE_BYTES;
+        std::cout << ' ' << site.worst[lane] - lowest / LINE_BYTES * LINE_BYTES;
     std::cout << '\n';
 }
 
@@ -46,7 +43,7 @@ int step_main(const step *step, int argc, char **argv) {
         give_up(std::string(step->name) + " could not be launched");
     if (state != nullptr)
         step->release(state);
-    for (const emulator::AccessSite &site : emulator::access_sites())
+    for (const emulator_access_site &site : emulator::access_sites())
         if (std::string(site.file).find(std::string("/") + step->name) != std::string::npos)
             print(site);
     return 0;

@@ -72,6 +72,7 @@ typedef struct emulator_access_site {
     uint64_t wavefronts;   /* passes over the banks that they took */
     uint64_t ideal;        /* those that they would have taken without conflicts */
     int worst_ways;        /* lanes that used one bank at once, for different words */
+    uint32_t worst[32];    /* of the first such access, where each lane begins */
 } emulator_access_site;
 
 /* Fills at most `most` sites, the ones with the most extra wavefronts first; returns how many there
