@@ -204,10 +204,10 @@ def test_adapter_names_its_clones_commit(clone):
 @pytest.mark.nvcc
 def test_parts_multiply():
     """The emulator cannot see what ptxas leaves out: a wgmma whose sums nothing reads. As cuobjdump prints
-    sm_90's machine code, the lowest 12 bits of an instruction's 128 are the operation, and bits 53 to 57
-    the columns of an HGMMA in eights. Each kernel that multiplies has 8 for every block of columns."""
+    sm_90's machine code, the lowest 16 of an instruction's 128 bits are the operation and its predicate,
+    and bits 53 to 57 the columns of an HGMMA in eights. Each kernel has 8 for a block of columns."""
     data, found = (BUILD / "energy" / "parts.o").read_bytes(), Counter()
     for begin in (0, 8):  # code is aligned to 8 bytes or to 16
         for (low,) in struct.iter_unpack("<Q8x", data[begin : begin + (len(data) - 8) // 16 * 16]):
-            found[8 * ((low >> 53 & 31) + 1)] += low & 0xFFF in (0x9F0, 0xDF0)
+            found[8 * ((low >> 53 & 31) + 1)] += low & 0xFFFF in (0x79F0, 0x7DF0)
     assert +found == {200: 10 * 8, 40: 5 * 8, 104: 8, 96: 8}
