@@ -4,16 +4,16 @@
     build/steps/s09 --kernel all --explain >build/kernels.txt
     build/steps/s09 --runs FILE     FILE: for each shape its --m, --n, --k, --kernel all and --json
     python3 -m bench.fit --kernels build/kernels.txt --keep TIMES.xz ROWS...
-    python3 -m bench.fit TIMES.xz...
+    python3 -m bench.fit --fit TIMES.xz OTHERS.xz...
 
 Run the rung where there is a GPU: it lists its kernels, each once for each of its forms (whole
 tiles, parts in a cluster, parts apart), and times all of them beside its choice; ROWS are the files
 that --json writes. --keep writes the median times of ROWS and the list to one small file, from which
 anybody can fit again, without a GPU. A fit finds constants with which predicted times come close to
-the measured ones of all TIMES together, whose GPUs, lists and forms may differ, most of all among the
-fastest kernels of a shape. It prints them as the header has them, after what the choice costs against
-the fastest kernel of a shape, by the header's and by these. How well they choose at other shapes,
-bench/sweep.py says. A fit takes a minute or two for each file.
+the measured ones, most of all among the fastest kernels of a shape. It prints them as the header has
+them, after what the choice costs against the fastest kernel at the shapes of OTHERS, by the header's
+constants and by these: at shapes that a fit has seen it says nothing. GPUs, lists and forms of the
+files may differ. A fit takes a minute or two for each file.
 """
 
 from __future__ import annotations
@@ -196,19 +196,22 @@ def fit(times, values):
 
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("files", nargs="+", type=Path, metavar="TIMES.xz|ROWS")
+    parser.add_argument("files", nargs="+", type=Path, metavar="OTHERS.xz|ROWS")
     parser.add_argument("--kernels", type=Path, metavar="FILE")
     parser.add_argument("--keep", type=Path, metavar="TIMES.xz")
+    parser.add_argument("--fit", type=Path, action="append", metavar="TIMES.xz")
     options = parser.parse_args(words)
     if bool(options.keep) != bool(options.kernels):
         parser.error("--keep needs --kernels, and rows")
+    if not options.keep and (not options.fit or {*options.fit} & {*options.files}):
+        parser.error("--fit needs times, and others to judge the choice by")
     if options.keep:
         keep(options.kernels.read_text(), options.files, options.keep)
         return
-    times, before = Times(*options.files), constants()
-    values = fit(times, before)
+    before = constants()
+    values, judged = fit(Times(*options.fit), before), Times(*options.files)
     for what, one in (("the header's", before), ("fitted", values)):
-        print(f"{what}: the choice costs {geometric_mean(times.costs(one)) - 1:.2%}")
+        print(f"{what}: the choice costs {geometric_mean(judged.costs(one)) - 1:.2%}")
     print("\n".join(f"    CONSTANT({name}, {value:.4g}," for name, value in values.items()))
 
 

@@ -289,9 +289,9 @@ class Runner:
         finally:
             for one in running.values():
                 stop(one.process)
-            self.progress.write(
-                "interrupted: what is finished is kept\n" * self.interrupted, end=""
-            )
+            self.progress.write("", end="")
+            if self.interrupted:
+                self.progress.write("interrupted: what is finished is kept")
 
 
 def clock(seconds):

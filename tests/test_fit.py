@@ -57,7 +57,7 @@ def test_fit(tmp_path, capsys):
     for path, count in ((fitted, 60), (others, 20)):
         rows.write_text("".join(f"{json.dumps(timed(model, numbers))}\n" for _ in range(count)))
         fit.main(["--kernels", str(kernels), "--keep", str(path), str(rows)])
-    fit.main([str(fitted)])
+    fit.main(["--fit", str(fitted), str(others)])
     said, before = capsys.readouterr().out, fit.constants()
     printed = re.findall(r"^    CONSTANT\((\w+), ([-.\de+]+),$", said, re.MULTILINE)
     values, judged = {name: float(one) for name, one in printed}, fit.Times(others)

@@ -59,11 +59,11 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52285,
+    ".": 52289,
     "emulator": 13300,
     "emulator/tests": 2776,
     "common/harness common/step.h": 5811,
-    "bench notes/tools": 5122,
+    "bench notes/tools": 5125,
     "Makefile make": 641,
     "plots": 1863,
     "book": 1536,

@@ -262,7 +262,8 @@ inline void release_array(void *array) {
 }
 
 // Runs the program around a rung whose State, all zeros at first, has what a launch needs:
-// prepare(problem) makes it, start(problem) launches, and the destructor frees it. See step.h.
+// prepare(problem) makes it, start(problem) calls launch(), and the destructor frees it. See
+// step.h.
 template <typename State>
 int run_step(step rung, int argc, char **argv) {
     rung.prepare = [](const problem *p, void **state) {

@@ -182,7 +182,7 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
     case COUNT_OR_ALL:
     case KERNEL:
         *(option->kind == KERNEL ? &o->searches : &o->enumerates) = all;
-        *(int *)to = (int)option->high;
+        *(int *)to = (int)option->high; /* of all: as many as there are, or no kernel named */
         if (all) {
             return true;
         }
