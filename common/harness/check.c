@@ -97,11 +97,12 @@ void verdict_format(const verdict *verdict, char *text, size_t size) {
         if (verdict->kind == CHECK_WORDS) {
             snprintf(values, sizeof values, "got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
                      (uint32_t)got, (uint32_t)verdict->expected);
-        } else if (bounded) {
-            snprintf(values, sizeof values, "got %g, expected %g, give or take %.3g", got,
-                     verdict->expected, verdict->allowed);
         } else {
-            snprintf(values, sizeof values, "got %g, expected %g", got, verdict->expected);
+            const int length = snprintf(values, sizeof values, "got %g%s, expected %g", got,
+                                        isnan(got) ? " as before the launch (never written?)" : "",
+                                        verdict->expected);
+            snprintf(values + length, sizeof values - (size_t)length,
+                     bounded ? ", give or take %.3g" : "", verdict->allowed);
         }
         snprintf(text, size,
                  "%s: %" PRIu64 " of %" PRIu64 " %s; first at [%" PRIu64 "][%" PRIu64 "]: %s",

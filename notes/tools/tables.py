@@ -16,13 +16,7 @@ from bench.energy import budget
 from bench.record import RUNS, SEED
 from bench.results import CONTENDERS, HOME, short_name, slug
 from bench.sweep import FIRST, REGRET, TIMED, TUNED_REGRET, compared
-from notes.tools.figures import (
-    DASH,
-    called,
-    column_of,
-    markdown,
-    written,
-)
+from notes.tools.figures import DASH, called, column_of, markdown, written
 from planted import plant
 
 ORDER = [run.name for run in RUNS]  # of the files: the first that has an answer gives it

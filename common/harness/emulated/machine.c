@@ -115,8 +115,7 @@ void device_open(const step *step, int index, device *device) {
     }
 }
 
-/* All of the memory: how much of it other programs and the file cache would give up is not known.
- */
+/* All of the memory: how much of it others and the file cache would give up is not known. */
 size_t device_free_bytes(void) {
     return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }

@@ -35,9 +35,7 @@ static trial *add(list *list, int m, int n, int k, const char *edge) {
     options *o = &added->options;
     added->edge = edge;
     *o = *list->options;
-    o->m = m;
-    o->n = n;
-    o->k = k;
+    o->m = m, o->n = n, o->k = k;
     shape_round_up(list->step, &o->m, &o->n, &o->k);
     /* One phase, and an exact one. */
     o->inputs = k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
@@ -83,7 +81,8 @@ static void add_products(list *list, const step_tile *tile) {
     }
     add(list, (tile->group > 0 ? tile->group : 2) * rows + last_rows(rows), columns + RAGGED_N,
         k - RAGGED_K, "a short last group");
-    add(list, rows, several * columns, (stages + 1) * k, "several tiles per CTA");
+    const int rounds = tile->ping_pong ? 2 : 1; /* that a consumer skips: the same parity again */
+    add(list, rows, several * columns, (rounds * stages + 1) * k, "several tiles per CTA");
 }
 
 /* The kernel that most can go wrong with: ping-pong, in clusters. */
@@ -106,7 +105,7 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
     const int workers = at_least_one(sms / (above * beside));
     const int n = tile->n * beside;
     problem shape = {.m = last_rows(tile->m * above), .n = n - 8};
-    int k_tiles = 3 * LEAST_SHARE; /* three parts, which divide no tile's rows */
+    int k_tiles = 3 * LEAST_SHARE + 1; /* three parts, which divide no tile's rows, nor these */
     if (!tile->gathers) {
         /* In a ping-pong a consumer skips three rounds of the ring, which change the parity; or it
          * stores a tile of one k-tile while the other still reads the ring. */
@@ -125,7 +124,8 @@ static problem shape_of_kernel(const step_tile *tile, int sms, bool fullest) {
 static void add_kernel(list *list, int kernel) {
     const step *step = list->step;
     const step_tile tile = step->tile_of(kernel);
-    const int more = step->any_row && tile.gathers ? MORE_COLUMNS[list->count % 3] : 0;
+    const bool by_threads = step->any_row && (tile.gathers || list->count % 2 == 0);
+    const int more = by_threads ? MORE_COLUMNS[list->count % 3] : 0;
     const bool fullest = kernel == fullest_of(step);
     problem shape = shape_of_kernel(&tile, list->sms, fullest);
     trial *added =
