@@ -1,4 +1,4 @@
-// The formats fp16, bf16 and e4m3, as bits, and fp32: conversions as the hardware rounds, to
+// The formats fp16, bf16, e4m3 and e5m2, as bits, and fp32: conversions as the hardware rounds, to
 // nearest, ties to even. (PTX ISA: cvt.rn.)
 #pragma once
 
@@ -8,7 +8,6 @@
 #include <type_traits>
 
 namespace emulator {
-
 // The conversions of number.h and e4m3.h, for programs that may use the same names as those files.
 float float_of_half(std::uint16_t half);
 std::uint16_t half_of_float(float value);
@@ -16,6 +15,13 @@ float float_of_bf16(std::uint16_t bf16);
 std::uint16_t bf16_of_float(float value);
 float float_of_e4m3(std::uint8_t e4m3);
 std::uint8_t e4m3_of_float(float value);
+// e5m2 is the upper half of an fp16; magnitudes above 57344 become that.
+inline float float_of_e5m2(std::uint8_t e5m2) { return float_of_half(std::uint16_t(e5m2 << 8)); }
+inline std::uint8_t e5m2_of_float(float value) {
+    const float most = std::fmax(std::fmin(value, 57344.0f), -57344.0f);
+    const float last = std::ldexp(1.0f, std::ilogb(std::fmax(std::fabs(most), 0x1p-14f)) - 2);
+    return value != value ? 0x7f : half_of_float(std::nearbyint(most / last) * last) >> 8;
+}
 
 // An fp32 number that rounds to fp16 or bf16 as `value` does: where it is inexact its last bit
 // is 1.
@@ -38,6 +44,8 @@ struct Narrow {
     requires std::is_arithmetic_v<T> Narrow(T value) : bits(OF_FLOAT(float(value))) {}
     operator float() const { return TO_FLOAT(bits); }
 };
+using Half = Narrow<half_of_float, float_of_half>;
+using Bfloat = Narrow<bf16_of_float, float_of_bf16>;
 template <typename T>
 struct alignas(4) NarrowPair {
     T x, y;
@@ -45,7 +53,6 @@ struct alignas(4) NarrowPair {
     NarrowPair() = default;
     constexpr NarrowPair(T first, T second) : x(first), y(second) {}
 };
-
 } // namespace emulator
 
 // Arithmetic of such a type: each operation rounds.
@@ -58,6 +65,8 @@ struct alignas(4) NarrowPair {
     inline T __float2##name(float value) { return value; }                                         \
     inline T __float2##name##_rn(float value) { return value; }                                    \
     inline float __##name##2float(T value) { return value; }                                       \
+    inline T __int2##name##_rn(int value) { return value; }                                        \
+    inline int __##name##2int_rn(T value) { return int(std::nearbyint(float(value))); }            \
     inline T __ushort_as_##name(unsigned short bits) { return std::bit_cast<T>(bits); }            \
     inline unsigned short __##name##_as_ushort(T value) { return value.bits; }                     \
     inline T2 __halves2##name2(T x, T y) { return {x, y}; }                                        \

@@ -9,9 +9,7 @@
 #include <algorithm>
 
 namespace emulator {
-
 namespace {
-
 constexpr std::size_t WIDEST = 16; // bytes of one access of a lane
 
 struct Access {
@@ -37,15 +35,14 @@ void check_alignment(const Access &access) {
 }
 
 // ---------------------------------------------------------------------------- shared memory
-
 [[noreturn]] void fail_beside_shared(const Access &access, const Cta &cta) {
     const SharedMemory &shared = cta.shared;
     const std::ptrdiff_t offset =
         static_cast<const unsigned char *>(access.address) - shared.dynamic();
     fail(Mistake::ADDRESS, access.pc, did(access),
-         "a thread %s %zu bytes at offset %td of the dynamic shared memory of CTA "
-         "%d, which has %zu",
-         verb(access), access.bytes, offset, cta.rank, shared.dynamic_size());
+         "a thread %s %zu bytes at offset %td of the shared memory of CTA %d, which has %zu bytes "
+         "of dynamic and %zu of static memory",
+         verb(access), access.bytes, offset, cta.rank, shared.dynamic_size(), static_shared_used);
 }
 
 // A plain access to the CTA's own shared memory, 16 bytes at a time.
@@ -85,7 +82,6 @@ void other_access(const Access &access) {
 }
 
 // ---------------------------------------------------------------------------- global memory
-
 // Returns false for what is not global memory.
 bool global_access(const Thread &thread, const Access &access) {
     const GlobalPlace place = global_place(access.address, access.bytes);
@@ -187,11 +183,9 @@ Word atomic_access(volatile Word *address, Word value, void *pc) {
         may_spin(const_cast<const Word *>(address), std::uintptr_t(pc));
     return before;
 }
-
 } // namespace
 
 // ---------------------------------------------------------------------------- the compiler's calls
-
 extern "C" {
 
 void __tsan_init() {}
@@ -267,5 +261,4 @@ ATOMICS(__tsan_atomic32, std::uint32_t)
 ATOMICS(__tsan_atomic64, std::uint64_t)
 
 } // extern "C"
-
 } // namespace emulator

@@ -11,7 +11,6 @@
 #include <vector>
 
 namespace emulator {
-
 // A range of a thread's accumulator registers (memory on its stack here), or of A's.
 struct AccumulatorRange {
     const char *begin;
@@ -72,17 +71,13 @@ constexpr int WGMMA_M = 64;
 constexpr int WGMMA_LARGEST_N = 256;
 constexpr int K_BYTES = 32; // of a row of A or a column of B
 
-// Puts a lane's registers of A (4: the eight rows below, then the columns to the right) or B (2)
-// where they belong in rows of K_BYTES. All fragments are made of matrices of 8 rows of 16 bytes,
-// of which a lane's register holds 4. (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating
-// point type; wgmma.mma_async, Register Fragments.)
-void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count);
+// Puts a lane's registers of A where they belong in 16 rows of K_BYTES: the second one eight rows
+// below the first, the others to their right. (PTX ISA: wgmma.mma_async, Register Fragments.)
+void place_registers(std::uint8_t *rows, int lane, const std::uint32_t (&registers)[4]);
 
-// D = A * B, or D += A * B where the form says so, for `warps` times 16 rows of A. A lane's sums in
-// eight columns of D are four: two neighbours, of row lane / 4 and of eight rows below. The bytes,
-// which may be changed: K_BYTES for each row of A and column of B or, transposed, the rows or
-// columns of k = 0, then of k = 1 and so on.
-void multiply(const WgmmaForm &form, int warps, float *const *sums, std::uint8_t *a,
-              std::uint8_t *b);
-
+// D = A * B, or D += A * B where the form says so. A lane's sums in eight columns of D are four:
+// two neighbours, of row lane / 4 of its warp and of eight rows below. The bytes, which may be
+// changed: K_BYTES for each row of A and column of B or, transposed, the rows or columns of k = 0,
+// then of k = 1 and so on.
+void multiply(const WgmmaForm &form, float *const *sums, std::uint8_t *a, std::uint8_t *b);
 } // namespace emulator

@@ -9,9 +9,7 @@
 #include <tuple>
 
 namespace emulator {
-
 namespace {
-
 constexpr int BANKS = 32;
 constexpr int BANK_BYTES = 4;
 constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not aligned
@@ -23,7 +21,6 @@ constexpr std::uint32_t MOST_OPEN = 1 << 14;
 std::map<std::uintptr_t, emulator_access_site> instructions;
 
 // ---------------------------------------------------------------------------- passes
-
 // The passes that one access of lanes [first, first + lanes) to `bytes` each takes: the most
 // different words in one bank. 0 if none of them takes part.
 int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
@@ -60,7 +57,6 @@ void count(const WarpAccess &group, emulator_access_site &totals) {
         totals.worst_ways = std::max(totals.worst_ways, passes);
     }
 }
-
 } // namespace
 
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
@@ -120,5 +116,4 @@ std::vector<emulator_access_site> access_sites() {
                              [](const auto &site) { return site.wavefronts - site.ideal; });
     return sites;
 }
-
 } // namespace emulator

@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace emulator {
-
 struct Warp;
 struct Thread;
 
@@ -49,5 +48,4 @@ std::vector<emulator_access_site> access_sites();
 
 // Forgets everything; at the beginning of a launch.
 void bank_reset();
-
 } // namespace emulator

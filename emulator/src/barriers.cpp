@@ -6,9 +6,7 @@
 #include <algorithm>
 
 namespace emulator {
-
 namespace {
-
 void end_phase(Phases &phases) {
     phases.next();
     phases.waiting.wake_all();
@@ -149,7 +147,6 @@ void complete_cluster_if_full(Cluster &cluster) {
     if (cluster.arrived > 0 && cluster.arrived >= cluster.unfinished)
         end_phase(cluster);
 }
-
 } // namespace
 
 void named_barrier_sync(int id, int threads, Site where, bool aligned) {
@@ -214,5 +211,4 @@ void barriers_thread_exits(Cta &cta) {
         --cluster.arrived; // it arrived and exits: it no longer counts
     complete_cluster_if_full(cluster);
 }
-
 } // namespace emulator

@@ -15,9 +15,7 @@ const char *cublasGetStatusName(cublasStatus_t status) {
 }
 
 namespace emulator::blas {
-
 namespace {
-
 // Calls it with a number of that type; with a char if the emulator lacks the type.
 template <typename Function>
 auto with_number(cudaDataType_t type, const Function &function) {
@@ -94,7 +92,6 @@ void multiply_one(const View &a, const View &b, const View &c, const View &d, do
             d.store(row, column, alpha * sums[row] + (beta != 0 ? beta * c.load(row, column) : 0));
     }
 }
-
 } // namespace
 
 cublasStatus_t multiply(const Product &p) {
@@ -169,5 +166,4 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const 
         return failed(CUBLAS_STATUS_INVALID_VALUE, "the sizes of the matrices do not fit");
     return multiply(all);
 }
-
 } // namespace emulator::blas

@@ -11,7 +11,6 @@
 #include <tuple>
 
 namespace emulator {
-
 Counts counts{};
 
 void *dynamic_shared(std::size_t bytes, Site where) {
@@ -49,7 +48,6 @@ void clock_read(Site where) { proof::fails(proof::CHOICES, "a clock is read", wh
 bool is_shared(const void *address) { return current->cta->shared.contains(address); }
 
 // ---------------------------------------------------------------------------- atomics
-
 Unused::Unused(const char *operation) { current->ignored = operation; }
 Unused::~Unused() { current->ignored = nullptr; }
 
@@ -85,11 +83,9 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     const bool changes = touch == Touch::CHANGE, both = order == Order::ACQ_REL;
     const char *did = touch == Touch::READ ? "reads" : changes ? "changes" : "writes";
     story::record(where, did, "atomic at %p", address);
-    // A relaxed access may belong to a fence. Approximate: the read of a relaxed change needs no
-    // fence after it, as in CUDA's own examples.
+    // A relaxed access may belong to a fence.
     if (touch != Touch::WRITE)
-        order::atomic_read(address, scope,
-                           (changes && ignored == nullptr) || both || order == Order::ACQUIRE);
+        order::atomic_read(address, scope, both || order == Order::ACQUIRE);
     if (touch != Touch::READ)
         order::atomic_write(address, scope, both || order == Order::RELEASE, changes);
     story::record(where, did, "atomic at %p", address);
@@ -112,7 +108,6 @@ void thread_fence(Scope scope) {
 }
 
 // ---------------------------------------------------------------------------- translated programs
-
 bool translated_program = false;
 
 constexpr std::size_t STATIC_SHARED = 48 * 1024; // that a kernel may have
@@ -173,7 +168,7 @@ static bool is_allowed(const std::string &name) {
 }
 
 bool declare_dynamic_shared(std::size_t alignment) {
-    constexpr std::size_t LEAST = 16, MOST = 1024;
+    constexpr std::size_t LEAST = 32, MOST = 1024;
     static std::size_t largest = LEAST;
     largest = std::max(largest, alignment);
     dynamic_shared_begin = largest < MOST ? largest : 0;
@@ -243,7 +238,6 @@ void fail_unless_allowed(const char *name, Mistake mistake, const std::vector<No
     if (said.insert({name, notes.front().file, notes.front().line}).second)
         warn(mistake, format("%s [%s, allowed]", text.c_str(), name), notes);
 }
-
 } // namespace emulator
 
 void emulator_get_counts(emulator_counts *counts) {

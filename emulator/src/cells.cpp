@@ -8,9 +8,7 @@
 #include <set>
 
 namespace emulator {
-
 namespace {
-
 using order::Epoch;
 
 constexpr std::size_t CHUNK = 16;            // bytes that are mostly accessed as one
@@ -22,7 +20,6 @@ const char *output = nullptr; // that the host watches
 std::size_t output_bytes = 0;
 
 // ---------------------------------------------------------------------------- places
-
 // Where an access was made, and by which operation: numbers that fit into a cell.
 struct Place {
     Origin where;
@@ -49,7 +46,6 @@ std::uint32_t number_of(const Place &place) {
 }
 
 // ---------------------------------------------------------------------------- one access
-
 struct Running {
     Epoch mine;
     Space space;
@@ -175,6 +171,9 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     if (is_overtaken && mine != nullptr)
         return format("the %s may still read what was there: %s", mine,
                       missing_after(now.mine, true).c_str());
+    if (operation != nullptr && other.agent == now.mine.agent && other.cluster == now.mine.cluster)
+        return "the earlier one of the same thread was not waited for: has the ring as many "
+               "stages?";
     if (operation != nullptr && now.mine.place == other.place)
         return "nothing orders the two: should one thread alone issue it?";
     return "nothing orders the two";
@@ -311,6 +310,13 @@ void check_after(Running &now, const Epoch &other, bool other_writes, const Cell
     if (same(good, other) && good.async == other.async)
         return;
     if (!order::is_before(other, space_of(now, other, other_writes))) {
+        if (!are_strong(now, other) && other_writes && order::awaits_fence(other))
+            return fail_unless_allowed_as(
+                "acquire-fence",
+                format("%s is accessed after an atomic says that it was written, and that "
+                       "atomic is relaxed: a __threadfence() after it is missing",
+                       name_of_memory(now).c_str()),
+                {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
         if (!are_strong(now, other) && !(other_writes && is_same_store(now, other)))
             fail_unordered(now, other, other_writes, cell);
         if (are_strong(now, other) && !(other_writes && are_same_change(now, other)))
@@ -318,7 +324,7 @@ void check_after(Running &now, const Epoch &other, bool other_writes, const Cell
                          places[now.mine.place].where);
         return;
     }
-    if (now.mine.async && order::is_unfenced(other, now.space))
+    if (now.mine.async && !now.access.of_map && order::is_unfenced(other, now.space))
         fail_unfenced(now, other, other_writes);
     good = other;
 }
@@ -420,7 +426,6 @@ void touch(Cell &cell, Running &now) {
 }
 
 // ---------------------------------------------------------------------------- cells by size
-
 // A page's cells become smaller; each has the accesses of the one that it is a part of.
 void split(Page &page, int shift) {
     std::vector<Cell> parts(Page::BYTES >> shift);
@@ -457,7 +462,6 @@ void touch_pages(Running &now) {
         at = stop;
     }
 }
-
 } // namespace
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
@@ -479,7 +483,6 @@ void access_global(const void *address, std::size_t bytes, const CellAccess &acc
     Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
     touch_pages(now);
 }
-
 } // namespace emulator
 
 void emulator_watch_output(const void *begin, size_t bytes) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 namespace emulator {
-
 // The last write of some bytes and the reads since; and who had written before that write, by
 // whom a report tells which of two accesses came too early.
 struct Cell {
@@ -47,6 +46,7 @@ struct CellAccess {
     Scope scope = Scope::SYS;
     bool reads_too = false; // a write that does
     bool later = false;     // it is an operation that will read: the thread is only asked for order
+    bool of_map = false;    // a tensor map, which has fences of its own
     const char *of = "";    // what, in a report: " of B"
     const char *commuting = nullptr; // which change, if it is one whose result no thread sees
 };
@@ -58,5 +58,4 @@ void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const Cell
 void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
                           const CellAccess &access);
 void access_global(const void *address, std::size_t bytes, const CellAccess &access);
-
 } // namespace emulator

@@ -4,9 +4,7 @@
 #include <utility>
 
 namespace emulator {
-
 namespace {
-
 constexpr std::size_t MEMORY = 256;     // joins that are remembered
 constexpr std::size_t MOST_STAMPS = 12; // of a clock, before they go into a base of its own
 constexpr std::size_t FEW_AGENTS = 4;
@@ -76,7 +74,6 @@ void join_others(Clock &to, const Clock &from) {
     for (const auto &[serial, base] : from.far)
         to.far[serial] = joined(to.far[serial], base);
 }
-
 } // namespace
 
 Base joined(const Base &a, const Base &b) {
@@ -180,5 +177,4 @@ const Clock &Gathered::sum() {
         sum_.base = with_stamps(sum_.base, std::exchange(sum_.stamps, {}));
     return sum_;
 }
-
 } // namespace emulator

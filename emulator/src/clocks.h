@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace emulator {
-
 enum class Space { SHARED, GLOBAL };
 
 struct alignas(16) Times {
@@ -75,5 +74,4 @@ private:
     std::vector<Base> bases_; // to be joined to the sum's
     Clock sum_;               // its stamps may be many, and several of one agent, until then
 };
-
 } // namespace emulator

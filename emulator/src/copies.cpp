@@ -10,15 +10,12 @@
 #include <cstring>
 
 namespace emulator {
-
 namespace {
-
 constexpr std::uint32_t TILE_ALIGNMENT = 128;
 constexpr std::uint32_t BULK_ALIGNMENT = 16;
 constexpr std::uint32_t STORE_CHUNK = 16; // bytes
 
 // ---------------------------------------------------------------------------- checks
-
 constexpr const char *STARTED = "started the copy here";
 
 // `copy` names the instruction, "TMA load".
@@ -68,6 +65,8 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
 Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const char *copy,
                 Site where) {
     Box box{checked_map(map, at.rank, copy, where), at};
+    if (!box.tensor.is_bulk && global_place(map, 1) == GlobalPlace::INSIDE)
+        box.map = map;
     if (!order::is_after_launch_before())
         fail(Mistake::HAZARD, where, "started the copy here, without griddepcontrol.wait",
              "%s in a kernel that was launched early, by a thread that neither has waited for "
@@ -91,7 +90,6 @@ Box checked_box(const void *map, const Coordinates &at, SharedRef tile, const ch
 }
 
 // ---------------------------------------------------------------------------- loads
-
 // Starts a load into the shared memory of the barrier's CTA; `move` brings the bytes.
 template <typename Move>
 void start_load(Operation started, SharedRef barrier, const Move &move) {
@@ -110,8 +108,16 @@ void start_load(Operation started, SharedRef barrier, const Move &move) {
     submit(std::move(started));
 }
 
+// A copy reads its map until it ends.
+void read_map(const Operation &copy, const Box &box) {
+    if (box.map != nullptr)
+        access_global(box.map, sizeof(CUtensorMap),
+                      {.is_write = false, .where = copy.site, .of_map = true, .of = " of its map"});
+}
+
 // Brings the box as it is now in global memory; what lies outside of the tensor is zeros.
 void load_box(const Operation &load, const Box &box) {
+    read_map(load, box);
     std::vector<unsigned char> bytes(box.bytes());
     walk_rows(box, [&](const BoxRow &row) {
         access_global(row.global, row.bytes, {false, load.site});
@@ -155,7 +161,6 @@ TensorDescription map_of_bytes(const void *memory, std::uint32_t bytes, Site whe
 }
 
 constexpr Coordinates ORIGIN = {2, {0, 0}};
-
 } // namespace
 
 void acquire_tensor_map(const void *map) {
@@ -218,7 +223,6 @@ void store_async(SharedRef to, const void *value, std::uint32_t bytes, SharedRef
 }
 
 // ---------------------------------------------------------------------------- stores
-
 // A store on its way. It lives until both of its operations have happened.
 struct Store {
     Box box;
@@ -238,6 +242,7 @@ static void read_shared(const Operation &operation, Store &store) {
 
 static void write_global(const Operation &operation, const Store &store) {
     OperationGroups &groups = operation.issuer->bulk;
+    read_map(operation, store.box);
     order::acquire(groups.at(operation.group).read.done); // a store writes what it has read
     if (store.reduce != nullptr)
         proof::fails(proof::SUMS, "", operation.site); // for all that is known here
@@ -306,7 +311,6 @@ void bulk_wait(int pending, bool read, Site where) {
 // Copies of the generic proxy: TMA and wgmma see what they write after the thread's fence.
 
 namespace {
-
 // A copy lands; of its bytes those that `from` does not have become zeros.
 void land(const Operation &copy, const void *from, std::size_t from_bytes) {
     unsigned char *to = copy.cta->shared.generic(copy.tile, copy.bytes);
@@ -327,7 +331,6 @@ void arrive_after(Thread &thread, std::uint64_t number) {
         return arrival.missing == 0;
     });
 }
-
 } // namespace
 
 void cp_async(SharedRef to, const void *global, int source_bytes, Site where, int bytes) {
@@ -376,5 +379,4 @@ void cp_async_wait(int pending, Site where) {
     current->copies.wait(pending, &OperationGroup::written, where, "cp.async.wait_group",
                          "copies have not landed");
 }
-
 } // namespace emulator

@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 namespace emulator {
-
 namespace {
-
 // At the end of each stack, not poisoned: the frame of start(), which is never left. It is smaller,
 // but not larger than this and what the functions between it and the kernel take.
 constexpr std::size_t FIRST_FRAME = 128;
@@ -70,7 +68,6 @@ void prepare_next_stack() {
     if (swapcontext(&maker, &context) != 0)
         give_up("start a fiber");
 }
-
 } // namespace
 
 void fiber_stacks_reserve(int count) {
@@ -148,5 +145,4 @@ void fiber_switch(Fiber &from, Fiber &to) {
 }
 
 #endif
-
 } // namespace emulator

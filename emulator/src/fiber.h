@@ -7,7 +7,6 @@
 #include <setjmp.h>
 
 namespace emulator {
-
 // Bytes of a fiber's stack. The page below it has no access rights, so that an overflow faults.
 constexpr std::size_t FIBER_STACK = 64 * 1024;
 
@@ -36,5 +35,4 @@ void fiber_create(Fiber &fiber, int index, void (*entry)());
 
 // Saves the running fiber in `from` and continues `to`.
 void fiber_switch(Fiber &from, Fiber &to);
-
 } // namespace emulator

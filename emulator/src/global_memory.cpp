@@ -15,9 +15,7 @@ extern const char __executable_start[], _end[];
 }
 
 namespace emulator {
-
 namespace {
-
 constexpr int FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 struct Allocation {
@@ -53,7 +51,6 @@ Allocation *find(const void *pointer) {
     last_found = std::size_t(behind - 1 - allocations.begin());
     return &allocations[last_found];
 }
-
 } // namespace
 
 void *map_between_margins(std::size_t bytes) {
@@ -149,5 +146,4 @@ void check_global(const void *begin, std::size_t bytes, const char *copy, Site w
         fail(Mistake::ADDRESS, where, "started it here", "%s",
              global_mistake(format("%s of", copy).c_str(), begin, bytes).c_str());
 }
-
 } // namespace emulator

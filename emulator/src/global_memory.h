@@ -9,7 +9,6 @@
 #include <vector>
 
 namespace emulator {
-
 // Bytes with MARGIN bytes without access on either side; nullptr if there are none left.
 constexpr std::size_t MARGIN = 64 * 1024;
 void *map_between_margins(std::size_t bytes);
@@ -69,5 +68,4 @@ struct StreamAccess {
     Side side = Side::DEVICE;
 };
 std::string access_on(const void *stream, const std::vector<StreamAccess> &accesses);
-
 } // namespace emulator

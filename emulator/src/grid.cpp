@@ -11,9 +11,7 @@
 extern dim3 blockDim, gridDim;
 
 namespace emulator {
-
 namespace {
-
 // The grid that runs, and what is left of it.
 struct RunningGrid {
     const Grid *grid = nullptr;
@@ -157,11 +155,15 @@ void say_if_slow() {
     const std::chrono::duration<double> time =
         std::chrono::steady_clock::now() - running_grid.start;
     const double minutes = time.count() / 60 * running_grid.clusters / ++running_grid.ended;
-    if (advice == nullptr || time.count() < 2 || minutes < 1)
+    static const auto first = running_grid.start;
+    const std::chrono::duration<double> all = running_grid.start - first;
+    if (advice == nullptr || ((time.count() < 2 || minutes < 1) && all.count() < 20))
         return;
-    dprintf(std::atoi(std::getenv("EMULATOR_ADVICE_TO")),
-            "this launch of %zu CTAs of %zu threads will take about %.0f minutes. %s\n",
-            std::size_t(volume(gridDim)), std::size_t(volume(blockDim)), minutes, advice);
+    const std::string what =
+        minutes < 1 ? format("the launches have taken %.0f s so far", all.count())
+                    : format("this launch of %zu CTAs of %zu threads will take about %.0f minutes",
+                             std::size_t(volume(gridDim)), std::size_t(volume(blockDim)), minutes);
+    dprintf(std::atoi(std::getenv("EMULATOR_ADVICE_TO")), "%s. %s\n", what.c_str(), advice);
     advice = nullptr;
 }
 
@@ -177,7 +179,6 @@ void end_cluster() {
     const auto other = std::find_if(running.rbegin(), running.rend(), is_begun);
     current_cluster = other != running.rend() ? other->get() : nullptr;
 }
-
 } // namespace
 
 void run_another_cluster() {
@@ -217,7 +218,6 @@ void grid_sync(Site where) {
 }
 
 // ---------------------------------------------------------------------------- deadlocks
-
 // Threads of a CTA that wait at the same place for the same.
 struct Group {
     std::pair<Origin, std::string> wait; // where, and what is missing
@@ -309,5 +309,4 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     order::end_work();
     trace::end_launch();
 }
-
 } // namespace emulator

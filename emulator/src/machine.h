@@ -28,7 +28,6 @@
 #include <vector>
 
 namespace emulator {
-
 constexpr int WARP_LANES = 32;
 constexpr int WARPGROUP_LANES = 128;
 constexpr int NAMED_BARRIERS = 16;
@@ -138,7 +137,8 @@ struct Rendezvous : Phases {
 
 // What a warp has asked setmaxnreg for.
 struct RegisterCount {
-    int count = 0; // 0: it has not asked
+    int count = 0;  // 0: it has not asked
+    int before = 0; // at most, by its first instruction
     int changes = 0;
     Site site{};
 };
@@ -353,5 +353,4 @@ struct KernelBounds {
 
 // Those of a translated kernel: `call` asks it.
 KernelBounds bounds_of_kernel(void (*call)(const void *context), const void *context);
-
 } // namespace emulator

@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace emulator {
-
 // What a thread has done on a barrier: the last phase that it has waited for (-1: the one before
 // the first), and the last even one and the last odd one that it has arrived in.
 struct Past {
@@ -56,7 +55,6 @@ struct Barrier {
 struct Mbarriers : std::unordered_map<std::uint32_t, Barrier> {};
 
 namespace {
-
 constexpr int MOST_TESTS = 64;   // of one thread in vain, in a row
 constexpr unsigned GIVES_UP = 8; // a random policy's try_wait fails at once in one of this many
 constexpr int LARGEST_COUNT = (1 << 20) - 1; // of arrivals and, either sign, of bytes
@@ -92,7 +90,6 @@ std::uint64_t &word_of(SharedRef place) {
 void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(barrier); }
 
 // ---------------------------------------------------------------------------- reports
-
 struct BarrierName {
     std::string name{};   // "full"; empty if the line has none
     bool indexed = false; // one of an array
@@ -189,7 +186,6 @@ std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) 
 }
 
 // ---------------------------------------------------------------------------- checks
-
 void check_aligned(SharedRef place, Site where) {
     if (place.offset % sizeof(std::uint64_t) != 0)
         fail(Mistake::MISUSE, {note_of(where, "used one that is not")},
@@ -241,7 +237,6 @@ Barrier &barrier_of_copy(SharedRef place, Site where) {
 }
 
 // ---------------------------------------------------------------------------- counting
-
 // Whether the running agent comes after all of the phase before; else `missing` is what is not.
 bool is_in_order(Barrier &barrier, std::uint64_t phase, order::Epoch *missing = nullptr) {
     return phase == 0 || order::is_after(barrier.carrier(phase - 1), missing);
@@ -274,7 +269,13 @@ void check_proof(Barrier &barrier) {
         if (!order::covers(carrier, wait.epoch) && !order::covers(carrier, wait.wgmma))
             proof::fails(proof::WAITS, "the next phase may end before this wait", wait.where);
     for (const Earlier &expect : barrier.expects)
-        proof::fails(proof::BYTES, "a phase may end before the announcement", expect.where);
+        fail_unless_allowed(
+            "late-announcement", Mistake::HAZARD,
+            {note_at(expect.where, order::name_of(expect.epoch) + " did it here"),
+             note_at(barrier.init_site, "the barrier was initialised here")},
+            "%s: bytes, or an arrival of copies, are added to what a phase waits for, and no "
+            "arrival of the phase comes after that: in another order it ends before",
+            mbarrier_name(barrier.place).c_str());
     barrier.waits.clear();
     barrier.expects.clear();
 }
@@ -326,7 +327,6 @@ void land(Barrier &barrier, int bytes, Site where) {
 }
 
 // ---------------------------------------------------------------------------- waiting
-
 // A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
 // unless it is the thread that issued them.
 void consume(Barrier &barrier, std::uint64_t phase) {
@@ -379,7 +379,6 @@ bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site
     consume(barrier, phase);
     return true;
 }
-
 } // namespace
 
 std::string mbarrier_name(SharedRef place) {
@@ -444,7 +443,6 @@ std::string too_few_bytes(const Operation &load, std::vector<Note> &notes) {
 }
 
 // ---------------------------------------------------------------------------- instructions
-
 void mbarrier_init(SharedRef place, int arrivals, Site where) {
     schedule_point();
     check_aligned(place, where);
@@ -586,7 +584,6 @@ bool mbarrier_wait_token(SharedRef place, std::uint64_t token, Site where, Order
 }
 
 // ---------------------------------------------------------------------------- copies
-
 void mbarrier_copy_issued(SharedRef place, Site where) {
     Barrier &barrier = barrier_of_copy(place, where);
     barrier.issued = barrier.phase + 1;
@@ -609,7 +606,7 @@ void mbarrier_copy_to_arrive(SharedRef place, bool counted, Site where) {
     check_order(barrier, where);
     // What has landed already does not arrive any more.
     order::Carrier &carrier = barrier.carrier(barrier.phase);
-    for (const OperationGroup &group : current->copies.committed)
+    for (OperationGroup &group : current->copies.committed)
         order::pass_on(carrier, group.written.done);
     order::pass_on(carrier, current->copies.open.written.done);
     store_barrier(barrier);
@@ -634,5 +631,4 @@ void mbarriers_cta_exits(Cta &cta) {
                  "CTA %d exits without having waited for all copies: %s", cta.rank,
                  state_of(barrier).c_str());
 }
-
 } // namespace emulator

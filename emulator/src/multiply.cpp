@@ -9,7 +9,6 @@
 #include <utility>
 
 namespace emulator {
-
 float float_of_half(std::uint16_t half) { return fp16_to_float(half); }
 std::uint16_t half_of_float(float value) { return fp16_from_float(value); }
 float float_of_bf16(std::uint16_t bf16) { return bf16_to_float(bf16); }
@@ -18,8 +17,7 @@ float float_of_e4m3(std::uint8_t e4m3) { return e4m3_to_float(e4m3); }
 std::uint8_t e4m3_of_float(float value) { return e4m3_from_float(value); }
 
 namespace {
-
-constexpr int WARP_ROWS = 16;
+constexpr int WARP_ROWS = 16, WARPS = WGMMA_M / WARP_ROWS;
 constexpr int BLOCK_ROWS = 4;
 constexpr int BLOCK_COLUMNS = 8;
 
@@ -95,25 +93,25 @@ void widen(const std::uint8_t *bytes, int rows, bool transposed, float *to, int 
         }
 }
 
-void multiply_16_bits(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
+void multiply_16_bits(const WgmmaForm &form, float *const *sums, const std::uint8_t *a,
                       const std::uint8_t *b) {
     static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * WGMMA_LARGEST_N];
     const auto widen_all = form.fp16 ? widen<fp16_to_float> : widen<bf16_to_float>;
-    widen_all(a, warps * WARP_ROWS, form.transposed_a, wide_a, MMA_K, 1);
+    widen_all(a, WGMMA_M, form.transposed_a, wide_a, MMA_K, 1);
     widen_all(b, form.n, form.transposed_b, wide_b, 1, form.n);
-    for (int warp = 0; warp < warps; ++warp)
+    for (int warp = 0; warp < WARPS; ++warp)
         multiply_warp(sums + warp * WARP_LANES, form.n, form.accumulate,
                       wide_a + warp * WARP_ROWS * MMA_K, wide_b);
 }
 
-void multiply_e4m3(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
+void multiply_e4m3(const WgmmaForm &form, float *const *sums, const std::uint8_t *a,
                    const std::uint8_t *b) {
     static e4m3_group rows[WGMMA_M], columns[WGMMA_LARGEST_N];
-    for (int row = 0; row < warps * WARP_ROWS; ++row)
+    for (int row = 0; row < WGMMA_M; ++row)
         e4m3_read(&rows[row], a + row * K_BYTES);
     for (int column = 0; column < form.n; ++column)
         e4m3_read(&columns[column], b + column * K_BYTES);
-    for (int warp = 0; warp < warps; ++warp)
+    for (int warp = 0; warp < WARPS; ++warp)
         for_each_sum(sums + warp * WARP_LANES, form.n, [&](int row, int column, float &sum) {
             sum = e4m3_multiply_add(&rows[warp * WARP_ROWS + row], &columns[column],
                                     form.accumulate ? sum : 0.0f);
@@ -126,117 +124,71 @@ void negate(std::uint8_t *bytes, int rows, bool e4m3) {
     for (int i = size - 1; i < rows * K_BYTES; i += size)
         bytes[i] ^= 0x80;
 }
-
 } // namespace
 
-void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count) {
-    const int below = count / 2; // matrices one below the other
-    for (int i = 0; i < count; ++i) {
-        const int row = i % below * 8 + lane / 4, byte = i / below * 16 + lane % 4 * 4;
-        std::memcpy(rows + row * K_BYTES + byte, &registers[i], sizeof registers[i]);
-    }
+void place_registers(std::uint8_t *rows, int lane, const std::uint32_t (&registers)[4]) {
+    for (int i = 0; i < 4; ++i)
+        std::memcpy(rows + (i % 2 * 8 + lane / 4) * K_BYTES + i / 2 * 16 + lane % 4 * 4,
+                    &registers[i], sizeof registers[i]);
 }
 
-void multiply(const WgmmaForm &form, int warps, float *const *sums, std::uint8_t *a,
-              std::uint8_t *b) {
+void multiply(const WgmmaForm &form, float *const *sums, std::uint8_t *a, std::uint8_t *b) {
     if (form.negate_a)
-        negate(a, warps * WARP_ROWS, form.e4m3);
+        negate(a, WGMMA_M, form.e4m3);
     if (form.negate_b)
         negate(b, form.n, form.e4m3);
-    (form.e4m3 ? multiply_e4m3 : multiply_16_bits)(form, warps, sums, a, b);
+    (form.e4m3 ? multiply_e4m3 : multiply_16_bits)(form, sums, a, b);
 }
 
-// ---------------------------------------------------------------------------- mma.sync
-
-// The lanes of a warp pass their fragments, and the last one multiplies for all. (PTX ISA: Matrix
-// Fragments for mma.m16n8k16 with floating point type.)
-namespace {
-
-constexpr int MMA_N = 8;
-constexpr int SUMS = WARP_ROWS * MMA_N / WARP_LANES;
-
-// What a lane passes. The sums are C and then D, of floats; or of integers, if there are bytes.
-struct Fragments {
-    const std::uint32_t *a, *b;
-    void *sums;
-    bool fp16 = false, has_bytes = false, signed_a = false, signed_b = false, saturates = false;
-};
-
-void multiply_bytes(const Fragments &form, std::int32_t *const *sums, const std::uint8_t *a,
-                    const std::uint8_t *b) {
-    const auto wide = [](std::uint8_t byte, bool is_signed) {
-        return is_signed ? std::int8_t(byte) : std::int64_t(byte);
-    };
-    for_each_sum(sums, MMA_N, [&](int row, int column, std::int32_t &to) {
-        std::int64_t sum = to;
-        for (int k = 0; k < K_BYTES; ++k)
-            sum += wide(a[row * K_BYTES + k], form.signed_a) *
-                   wide(b[column * K_BYTES + k], form.signed_b);
-        to = std::int32_t(form.saturates ? std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX)
-                                         : sum);
-    });
-}
-
-void multiply_all(void **arguments) {
-    std::uint8_t a[WARP_ROWS * K_BYTES], b[MMA_N * K_BYTES];
-    void *sums[WARP_LANES];
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        const Fragments &mine = *static_cast<Fragments *>(arguments[lane]);
-        place_registers(a, lane, mine.a, 4);
-        place_registers(b, lane, mine.b, 2);
-        sums[lane] = mine.sums;
+// ---------------------------------------------------------------------------- a warp's products
+void warp_mma(const char *what, void *argument, void (*work)(void **arguments), int products,
+              Site where) {
+    constexpr int USUAL = WARP_ROWS * BLOCK_COLUMNS * MMA_K; // of mma.sync.m16n8k16
+    if (current->lane() == 0) {                              // once per warp
+        counts.mmas += std::uint64_t(std::max(products / USUAL, 1));
+        counts.multiply_adds += std::uint64_t(products);
     }
-    const Fragments &form = *static_cast<Fragments *>(arguments[0]);
-    if (form.has_bytes)
-        multiply_bytes(form, reinterpret_cast<std::int32_t **>(sums), a, b);
-    else
-        multiply({.n = MMA_N, .accumulate = true, .fp16 = form.fp16}, 1,
-                 reinterpret_cast<float **>(sums), a, b);
+    warp_together(what, argument, work, where);
 }
 
-void mma(const char *what, Fragments mine, Site where) {
-    if (current->lane() == 0) { // once per warp
-        ++counts.mmas;
-        counts.multiply_adds += WARP_ROWS * MMA_N * MMA_K;
-    }
-    warp_together(what, &mine, multiply_all, where);
+void wmma_access(const char *what, const void *address, std::size_t stride, Site where) {
+    warp_together(
+        what, nullptr, [](void **) {}, where);
+    if (std::uintptr_t(address) % 32 != 0 || stride % 16 != 0)
+        reject(where, "%s needs a 32-byte aligned address and rows a multiple of 16 bytes apart",
+               what);
+}
+void widen(const Half *from, float *to, int count) {
+    for (int i = 0; i < count; ++i)
+        to[i] = fp16_to_float(from[i].bits);
+}
+void widen(const Bfloat *from, float *to, int count) {
+    for (int i = 0; i < count; ++i)
+        to[i] = bf16_to_float(from[i].bits);
 }
 
-} // namespace
-
-void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                  Site where, bool fp16) {
-    std::copy_n(c, SUMS, d);
-    mma(fp16 ? "mma.sync.m16n8k16 (fp32 accumulators)"
-             : "mma.sync.m16n8k16 (bf16, fp32 accumulators)",
-        {a, b, d, fp16}, where);
+template <int N, typename Sum>
+void multiply_add(Sum *sums, const Sum *a, const Sum *b, int m, int k) {
+    for (int row = 0; row < m; ++row)
+        for (int i = 0; i < k; ++i)
+            for (int column = 0; column < N; ++column)
+                sums[row * N + column] += a[row * k + i] * b[i * N + column];
 }
-
-void mma_m16n8k32(std::int32_t *d, const std::uint32_t *a, const std::uint32_t *b,
-                  const std::int32_t *c, Site where, bool signed_a, bool signed_b, bool saturates) {
-    std::copy_n(c, SUMS, d);
-    mma("mma.sync.m16n8k32 (integers)", {a, b, d, false, true, signed_a, signed_b, saturates},
-        where);
-}
-
-// The sums are rounded to fp16 once, at the end of the instruction.
-void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
-                  const std::uint32_t *c, Site where) {
-    std::uint16_t halves[SUMS];
-    float sums[SUMS];
-    std::memcpy(halves, c, sizeof halves);
-    std::transform(halves, halves + SUMS, sums, fp16_to_float);
-    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, sums, true}, where);
-    std::transform(sums, sums + SUMS, halves, fp16_from_float);
-    std::memcpy(d, halves, sizeof halves);
-}
+#define MULTIPLY_ADD(N, Sum)                                                                       \
+    template void multiply_add<N>(Sum *, const Sum *, const Sum *, int, int);
+MULTIPLY_ADD(8, float)
+MULTIPLY_ADD(16, float)
+MULTIPLY_ADD(32, float)
+MULTIPLY_ADD(8, std::int64_t)
+MULTIPLY_ADD(16, std::int64_t)
+MULTIPLY_ADD(32, std::int64_t)
+MULTIPLY_ADD(8, double)
 
 // ---------------------------------------------------------------------------- matrix moves
 // ldmatrix and stmatrix: a warp moves up to four 8x8 matrices of 16-bit elements between shared
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
 
 namespace {
-
 constexpr int ROWS = 8; // of a matrix; as many columns
 constexpr std::uint32_t ROW_BYTES = 16;
 constexpr int MOST_MATRICES = 4;
@@ -296,7 +248,6 @@ void move_together(Move &move, std::uint32_t row, bool is_write) {
     }
     warp_together(name, &move, is_write ? move_all<true> : move_all<false>, move.site);
 }
-
 } // namespace
 
 void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, std::uint32_t row,
@@ -312,5 +263,4 @@ void stmatrix(std::uint32_t row, const std::uint32_t *registers, int matrices, b
     std::memcpy(move.registers, registers, std::size_t(matrices) * sizeof *registers);
     move_together(move, row, true);
 }
-
 } // namespace emulator

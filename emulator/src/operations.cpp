@@ -6,9 +6,7 @@
 #include <numeric>
 
 namespace emulator {
-
 namespace {
-
 using Queue = std::deque<Operation>;
 
 Queue pending[OPERATION_KINDS];
@@ -112,7 +110,6 @@ const Operation *first_pending(const Test &test) {
                 return &one;
     return nullptr;
 }
-
 } // namespace
 
 void submit(Operation operation) {
@@ -280,5 +277,4 @@ void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site wh
     first += std::uint64_t(end - begin);
     committed.erase(begin, end);
 }
-
 } // namespace emulator

@@ -13,7 +13,6 @@
 #include <vector>
 
 namespace emulator {
-
 struct Cta;
 struct Thread;
 
@@ -138,5 +137,4 @@ struct OperationGroups {
     void wait(int pending, GroupStep OperationGroup::*step, Site where, const char *what,
               const char *missing_are);
 };
-
 } // namespace emulator

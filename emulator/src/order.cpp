@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <unordered_map>
 
 namespace emulator::order {
-
 namespace {
-
 constexpr int WARP = 32;
 
 // What is known of an operation by its agent: of the last one that had the number.
@@ -41,6 +40,13 @@ struct Stream {
     Base clock, before_last; // with the last work, and without it
 };
 
+// What relaxed reads of an agent have found, when the last one did, and whether a fence followed.
+struct Relaxed {
+    Carrier found;
+    std::int32_t time = 0;
+    bool fenced = false;
+};
+
 constexpr std::uint32_t LAUNCHES = 0; // in the place of a stream: which launches have ended
 
 Context host_context;
@@ -54,8 +60,11 @@ Base after_launch_before;                                  // of the launch that
 std::uint32_t serial = 0;                                  // of the last cluster
 std::unordered_map<std::uint32_t, ClusterRecord> clusters; // of this launch
 std::unordered_map<const void *, Carrier> atomics;
+std::map<std::pair<std::uint32_t, int>, std::map<std::uint32_t, Relaxed>> relaxed; // by CTA, agent
 
 ClusterRecord &cluster_now() { return clusters[now->cluster]; }
+
+std::map<std::uint32_t, Relaxed> &relaxed_of_cta() { return relaxed[{now->cluster, now->who.cta}]; }
 
 Base with_time(const Base &base, std::uint32_t stream, std::int32_t time) {
     return with_stamps(base, {{stream, {{time}}}});
@@ -152,14 +161,12 @@ int lane_without(const Holds &holds, const Epoch &epoch) {
     }
     return -1;
 }
-
 } // namespace
 
 Context &running() { return *now; }
 void enter(Context &context) { now = &context; }
 
 // ---------------------------------------------------------------------------- streams
-
 void stream_created(const void *stream, bool non_blocking) {
     stream_of(stream).non_blocking = non_blocking;
 }
@@ -186,6 +193,7 @@ void end_work() {
     host_context.cluster = 0;
     host_context.clock.streams = host_clock;
     atomics.clear();
+    relaxed.clear();
     now = &host_context;
 }
 
@@ -206,7 +214,6 @@ void wait_for_event(const void *event, const void *key) {
 void host_waits_for_event(const void *event) { host_learns(events[event]); }
 
 // ---------------------------------------------------------------------------- agents
-
 void begin_cluster(int index, int count, int threads) {
     ++serial;
     clusters[serial] = {index, count, threads, threads};
@@ -258,7 +265,6 @@ bool is_after_launch_before() {
 }
 
 // ---------------------------------------------------------------------------- carriers
-
 void release(Carrier &carrier, Scope scope, bool weak) {
     Gathered &sum = part_of(carrier, scope);
     if (weak)
@@ -271,8 +277,12 @@ void release(Carrier &carrier, Scope scope, bool weak) {
 void release_own(Carrier &carrier) { part_of(carrier, Scope::SYS).add(now->self); }
 
 void acquire(Carrier &carrier, Scope scope, bool is_relaxed) {
-    if (is_relaxed)
-        return pass_on(now->pending, carrier, scope);
+    if (is_relaxed) {
+        Relaxed &mine = relaxed_of_cta()[now->self.agent];
+        mine.time = now->self.times.done[0];
+        mine.fenced = false;
+        return pass_on(mine.found, carrier, scope);
+    }
     for (Part &part : carrier) {
         if (!are_within(part.scope, scope, part.cluster, part.cta))
             continue;
@@ -318,18 +328,29 @@ void fence_proxy(Space space, bool own) {
 }
 
 // ---------------------------------------------------------------------------- atomics
-
+// It serves relaxed reads of other threads of the CTA, too, that are before it.
 void fence(Scope scope) {
-    acquire(now->pending, scope);
-    now->pending.clear();
+    for (auto &[agent, read] : relaxed_of_cta()) {
+        if (!read.found.empty() && is_before({now->cluster, agent, read.time}, Space::SHARED))
+            acquire(read.found, scope);
+        read.fenced |= agent == now->self.agent;
+    }
     now->fenced.clear();
     release(now->fenced, scope);
 }
 
-void pass_on(Carrier &to, const Carrier &from, Scope scope) {
-    for (const Part &part : from) {
-        to.push_back(part);
-        to.back().scope = std::min(part.scope, scope);
+void pass_on(Carrier &to, Carrier &from, Scope scope) {
+    for (Part &part : from) {
+        const Scope narrower = std::min(part.scope, scope);
+        const auto known = std::ranges::find_if(to, [&](const Part &one) {
+            return one.scope == narrower && one.cluster == part.cluster && one.cta == part.cta;
+        });
+        if (known != to.end()) {
+            known->sum.add(part.sum.sum(), Stamp{});
+        } else {
+            to.push_back(part);
+            to.back().scope = narrower;
+        }
     }
 }
 
@@ -355,8 +376,13 @@ void atomic_write(const void *address, Scope scope, bool releases, bool reads_to
 
 bool has_fenced() { return !now->fenced.empty(); }
 
-// ---------------------------------------------------------------------------- questions
+bool awaits_fence(const Epoch &epoch) {
+    return std::ranges::any_of(relaxed_of_cta(), [&epoch](auto &one) {
+        return !one.second.fenced && covers(one.second.found, epoch);
+    });
+}
 
+// ---------------------------------------------------------------------------- questions
 bool is_of_earlier_work(const Epoch &epoch) {
     return now->cluster == 0 || works.empty() || epoch.cluster < works.back().first;
 }
@@ -457,5 +483,4 @@ std::string name_of(const Epoch &epoch) {
         name += format(" of cluster %d", cluster.index);
     return name;
 }
-
 } // namespace emulator::order

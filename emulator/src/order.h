@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace emulator::order {
-
 // What an agent is. Reports show it as text.
 struct Identity {
     int thread;                      // in its CTA
@@ -48,8 +47,7 @@ struct Context {
     Stamp issue{};             // of an operation: its issuer's at the issue
     Clock clock;               // what it knows of others
     bool async = false;        // its accesses are of the async proxy
-    Carrier fenced;            // what the last fence of the thread released,
-    Carrier pending;           // and what relaxed reads have found since
+    Carrier fenced;            // what the last fence of the thread released
     Found found[2][FOUND];     // by Space, and by number
 };
 
@@ -92,7 +90,7 @@ void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 // The same of an operation's own accesses, without what came before its issue.
 void release_own(Carrier &carrier);
 // What was released to `from` is released to `to`, too, with that scope at most.
-void pass_on(Carrier &to, const Carrier &from, Scope scope = Scope::SYS);
+void pass_on(Carrier &to, Carrier &from, Scope scope = Scope::SYS);
 // A relaxed write, which releases what a fence before it did; and a read, which if it is relaxed
 // acquires once a fence follows.
 void release_relaxed(Carrier &carrier, Scope scope);
@@ -132,6 +130,8 @@ bool is_of_earlier_work(const Epoch &epoch);
 bool is_after(Carrier &carrier, Epoch *missing = nullptr);
 // Whether whoever acquires the carrier is after the access, which was in shared memory.
 bool covers(Carrier &carrier, const Epoch &epoch);
+// Whether a relaxed read of the CTA has found what follows the access, and lacks a fence.
+bool awaits_fence(const Epoch &epoch);
 // The running agent's access that is made now.
 Epoch epoch_now();
 // What a clock, of the cluster `own`, knows of the agent that made an access in the same launch.
@@ -147,5 +147,4 @@ bool in_scope(const Epoch &epoch, Scope scope);
 Epoch unknown_lane(Epoch epoch);
 // Who made an access: "thread 3 of CTA 0 (warp 0, lane 3)", with the cluster if there are several.
 std::string name_of(const Epoch &epoch);
-
 } // namespace emulator::order

@@ -7,9 +7,7 @@
 #include <string_view>
 
 namespace emulator {
-
 namespace {
-
 // lazy completes loads before the reads of the same memory, so that memory which was handed back
 // too early is overwritten before it is read. What the random policy prefers is drawn.
 constexpr Policy POLICIES[] = {{.name = "eager", .at_once = true},
@@ -43,7 +41,6 @@ Policy draw_policy(Policy drawn, std::uint64_t seed) {
     drawn.kinds_in_order = random_below(2) == 0;
     return drawn;
 }
-
 } // namespace
 
 constinit Policy chosen_policy = POLICIES[0];
@@ -51,7 +48,6 @@ constinit Policy chosen_policy = POLICIES[0];
 unsigned random_below(unsigned limit) { return unsigned((next_random() >> 32) * limit >> 32); }
 
 bool once_in(unsigned times) { return times != 0 && random_below(times) == 0; }
-
 } // namespace emulator
 
 const char *const *emulator_policies(void) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 namespace emulator {
-
 enum class OperationKind {
     LOAD,        // a TMA load writes shared memory
     MATMUL,      // a wgmma reads its tiles and writes its accumulators
@@ -47,5 +46,4 @@ unsigned random_below(unsigned limit);
 
 // True once in `times` on average; never for 0.
 bool once_in(unsigned times);
-
 } // namespace emulator

@@ -21,9 +21,7 @@
 #include <unistd.h>
 
 namespace emulator::proof {
-
 namespace {
-
 constexpr int MOST_WARPS = 1024, MOST_TURNS = 4096, MOST_ACCESSES = 1 << 17;
 constexpr int MOST_FORCED = 64;              // turns in a row
 constexpr int MOST_SECONDS = 40, LIMIT = 60; // for classes; with the random orders, and for one
@@ -276,7 +274,6 @@ void explore_launch() {
 }
 
 // ---------------------------------------------------------------------------- turns
-
 // Whose turn it is in a run.
 int choose(const Warps &ready, const Warps &waiting) {
     const int number = run->turns, begin = number > 0 ? run->turn[number - 1].end : 0;
@@ -317,7 +314,6 @@ int warp_of_turn(int number, const Warps &ready, const Warps &waiting) {
     }
     return recording ? choose(ready, waiting) : first_of(ready);
 }
-
 } // namespace
 
 const bool is_explored = runs_wanted != nullptr || order_wanted != nullptr;
@@ -407,7 +403,6 @@ std::string order() {
 }
 
 // ---------------------------------------------------------------------------- the proof
-
 void polls(const Poll &poll, Site where, bool succeeds) {
     const bool again = current->failed_poll == poll;
     if (!again)
@@ -421,7 +416,6 @@ void does_something_else() {
     if (std::exchange(current->failed_poll, Poll{}) != Poll{})
         fails(CHOICES, "a thread that polled in vain does something else", current->polls_at);
 }
-
 } // namespace emulator::proof
 
 const char *emulator_proof(void) {

@@ -11,7 +11,6 @@
 #include <tuple>
 
 namespace emulator::proof {
-
 // By the page's numbers. SUMS, which is no gap: atomics have added rounded numbers.
 // ATOMICS is a part of CHOICES that can be explored.
 enum Condition { SUMS, RACES, PHASES, WAITS, BYTES, CHOICES, ATOMICS };
@@ -45,5 +44,4 @@ void launch_begins();
 // The turns that are not the usual ones: "12:3,14:0", numbers of turns and of warps. EMULATOR_ORDER
 // takes them.
 std::string order();
-
 } // namespace emulator::proof

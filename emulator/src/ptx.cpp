@@ -8,26 +8,27 @@
 #include <unistd.h>
 
 namespace emulator::ptx {
-
 namespace {
-
 constexpr int RANK_SHIFT = 24;
 constexpr std::uint32_t OFFSET_MASK = (1u << RANK_SHIFT) - 1;
 
 Cta &own() { return *current->cta; }
 
 void check_own(std::uint32_t address, const char *what, Site where) {
-    if (int(cta_rank_of(address)) != own().rank)
+    const std::uint32_t rank = cta_rank_of(address);
+    if (rank >= current->cta->cluster->ctas.size())
+        reject(where,
+               "%s with 0x%x, which is no shared address: __cvta_generic_to_shared makes one", what,
+               address);
+    if (int(rank) != own().rank)
         reject(where,
                "%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
                "or modelled",
-               what, address, cta_rank_of(address));
+               what, address, rank);
 }
-
 } // namespace
 
 // ---------------------------------------------------------------------------- special registers
-
 uint3 cluster_nctaid() {
     const uint3 first = current_cluster->ctas.front()->block_index;
     const uint3 last = current_cluster->ctas.back()->block_index;
@@ -53,7 +54,6 @@ std::uint32_t dynamic_smem_size() {
 }
 
 // ---------------------------------------------------------------------------- addresses
-
 SharedRef any_at(std::uint32_t address, Site where) {
     const std::uint32_t in_cta = address & OFFSET_MASK;
     if (in_cta < SHARED_BASE || in_cta - SHARED_BASE >= own().shared.size())
@@ -103,7 +103,6 @@ void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site wher
 }
 
 // ---------------------------------------------------------------------------- reductions
-
 Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where) {
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof tensor);
@@ -114,7 +113,6 @@ Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known
 }
 
 // ---------------------------------------------------------------------------- synchronisation
-
 void unknown(const char *file, int line, const char *what) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s:%d: %s\nemulator: the emulator does not know this\n", file, line,
@@ -123,5 +121,4 @@ void unknown(const char *file, int line, const char *what) {
 }
 
 void trap(Site where) { fail(Mistake::MISUSE, where, "trapped here", "the kernel traps"); }
-
 } // namespace emulator::ptx

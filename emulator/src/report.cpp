@@ -20,9 +20,7 @@
 extern "C" const char __executable_start[]; // the linker defines it
 
 namespace emulator {
-
 namespace {
-
 const char *report_prefix = "emulator";
 std::string report_options;
 
@@ -56,7 +54,6 @@ void print(const std::string &text) {
     std::fflush(stdout);
     std::fputs(text.c_str(), stderr);
 }
-
 } // namespace
 
 std::string name_of(const Thread &thread) {
@@ -215,7 +212,6 @@ Note note_at(const Origin &where, const std::string &text) {
 }
 
 // ---------------------------------------------------------------------------- faults
-
 // The return address of a call there would be one byte further.
 static std::uintptr_t code_of(const void *context) {
     [[maybe_unused]] const ucontext_t *state = static_cast<const ucontext_t *>(context);
@@ -271,7 +267,6 @@ void report_faults() {
     sigaction(SIGSEGV, &action, nullptr);
     sigaction(SIGBUS, &action, nullptr);
 }
-
 } // namespace emulator
 
 void emulator_report_prefix(const char *prefix) { emulator::report_prefix = prefix; }

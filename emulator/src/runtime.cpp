@@ -28,7 +28,6 @@ const char *cudaGetErrorString(cudaError_t error) {
 }
 
 // ---------------------------------------------------------------------------- the device
-
 constexpr std::size_t KB = 1024, SHARED_WITHOUT_ASKING = 48 * KB;
 constexpr std::size_t RESERVED_SHARED = 1 * KB; // of each CTA, the system's
 constexpr unsigned PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16;
@@ -113,7 +112,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
 }
 
 // ---------------------------------------------------------------------------- launches
-
 static cudaError_t last_error = cudaSuccess;
 
 // Remembers an error for cudaGetLastError.
@@ -266,7 +264,6 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
 }
 
 // ---------------------------------------------------------------------------- streams
-
 // What is launched on a stream runs at once; order.h knows what it is ordered after.
 struct CUstream_st {};
 
@@ -284,7 +281,6 @@ EMULATOR_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsi
 EMULATOR_CALL(cudaDeviceSynchronize, (), order::host_waits_for_all())
 
 // ---------------------------------------------------------------------------- events
-
 using SteadyClock = std::chrono::steady_clock;
 struct CUevent_st {
     SteadyClock::time_point recorded;
@@ -299,7 +295,6 @@ EMULATOR_CALL(cudaEventElapsedTime, (float *milliseconds, cudaEvent_t begin, cud
                   std::chrono::duration<float, std::milli>(end->recorded - begin->recorded).count())
 
 // ---------------------------------------------------------------------------- memory
-
 // By the kind of memory; `...` are parameters that have no effect.
 #define EMULATOR_ALLOCATE_AS(kind, name, ...)                                                      \
     cudaError_t name(void **memory, size_t bytes __VA_OPT__(, ) __VA_ARGS__) {                     \

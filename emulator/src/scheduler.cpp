@@ -9,12 +9,10 @@ uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
 namespace emulator {
-
 Thread *current = nullptr;
 Cluster *current_cluster = nullptr;
 
 namespace {
-
 Fiber host;                 // what runs when no thread does
 int last_rank = 0;          // of the CTA that ran last
 bool leave_cta = false;     // a thread lets others go first
@@ -143,7 +141,6 @@ void step_back() {
         queue.push_back(current);
     leave();
 }
-
 } // namespace
 
 void run_threads() {
@@ -227,7 +224,6 @@ void peer_uses(Cta &cta, const Origin &where) {
     cta.peer_uses[epoch.agent] = {
         epoch, current != nullptr ? current->cluster_arrivals : PeerUse::NEVER, where};
 }
-
 } // namespace emulator
 
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {

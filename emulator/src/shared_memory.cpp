@@ -9,21 +9,17 @@
 #include <utility>
 
 namespace emulator {
-
 std::size_t static_shared_capacity = 0, static_shared_used = 0, dynamic_shared_begin = 0;
 
 namespace {
-
 std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
 std::size_t static_size() { return std::size_t(__stop_shared_memory - __start_shared_memory); }
-
 } // namespace
 
 // ---------------------------------------------------------------------------- life
-
 void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     cta_ = &cta;
     static_bytes_ = round_up(static_size(), 1024) + dynamic_shared_begin;
@@ -58,7 +54,6 @@ void SharedMemory::swap_out() {
 }
 
 // ---------------------------------------------------------------------------- addresses
-
 bool SharedMemory::missed_by(const void *pointer) const {
     const unsigned char *byte = static_cast<const unsigned char *>(pointer);
     return byte >= dynamic() - MARGIN && byte < dynamic() + reach_ + MARGIN && !contains(pointer);
@@ -114,5 +109,4 @@ void *cluster_address(const void *object, int rank, Site where) {
     const std::uint32_t offset = SharedRef(object, where).offset;
     return cta_of_rank(rank, where).shared.generic(offset, 1); // whoever uses it is checked then
 }
-
 } // namespace emulator

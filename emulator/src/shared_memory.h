@@ -20,7 +20,6 @@ extern unsigned char __stop_shared_memory[] __attribute__((weak));
 }
 
 namespace emulator {
-
 struct Cta;
 struct Thread;
 
@@ -92,5 +91,4 @@ Cta &cta_of_rank(int rank, Site where);
 // Memory of that CTA is going to be used: LIFETIME if it has exited, or if no cluster barrier has
 // been passed yet.
 void check_peer(const Cta &peer, const Origin &where);
-
 } // namespace emulator

@@ -9,12 +9,10 @@
 #include <utility>
 
 namespace emulator::story {
-
 const bool is_recorded =
     std::getenv("EMULATOR_STORY") != nullptr && *std::getenv("EMULATOR_STORY") != '0';
 
 namespace {
-
 using order::Epoch;
 
 constexpr std::size_t MOST_EVENTS = 64, MOST_COLUMNS = 1 << 15, NONE = MOST_EVENTS + 2;
@@ -145,7 +143,6 @@ Clock add_rows(std::vector<Row> &rows, const Access &access, bool is_left, const
     }
     return column[at].clock;
 }
-
 } // namespace
 
 void add(const std::string &did, const std::string &carrier, const Origin &where) {
@@ -214,17 +211,14 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
     }
     return story;
 }
-
 } // namespace emulator::story
 
 // ---------------------------------------------------------------------------- the trace
 
 namespace emulator::trace {
-
 const bool is_on = std::getenv("EMULATOR_TRACE") != nullptr;
 
 namespace {
-
 // What one warp did, from one step to another.
 struct Event {
     std::uint32_t begin, end;
@@ -267,7 +261,6 @@ void add(std::size_t warp, const Event &event) {
     flush(warp);
     before = event;
 }
-
 } // namespace
 
 void begin_launch(const Grid &grid) {
@@ -331,7 +324,6 @@ void happened(const Operation &operation) {
         write(KINDS[int(operation.kind)], std::size_t(operation.issuer->warp()),
               {operation.started, next_step(), operation.site, operation.name, barrier});
 }
-
 } // namespace emulator::trace
 
 std::uint32_t emulator::next_step() { return ++trace::steps; }

@@ -11,13 +11,11 @@
 #include "emulator/report.h"
 
 namespace emulator {
-
 struct Grid;
 struct Operation;
 struct Thread;
 
 namespace trace {
-
 extern const bool is_on;
 
 void begin_launch(const Grid &grid);
@@ -31,11 +29,9 @@ void wrote(const Thread &thread, const char *where, const Origin &line);
 // It starts an operation; which has happened. Of cp.async only the groups are told.
 void starts(const Operation &operation);
 void happened(const Operation &operation);
-
 } // namespace trace
 
 namespace story {
-
 extern const bool is_recorded; // EMULATOR_STORY is set, and not to 0
 
 // The running agent is about to release by a carrier, or has acquired.
@@ -57,6 +53,5 @@ struct Access {
 void begin(const Access &mine, const Access &other, Space space = Space::SHARED);
 // The story, if this run is made to tell that of the report.
 std::string text(const std::string &kind, const std::vector<Note> &notes);
-
 } // namespace story
 } // namespace emulator

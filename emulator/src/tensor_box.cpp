@@ -11,7 +11,6 @@
 #include <cstring>
 
 namespace emulator {
-
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit) {
     const TensorDescription &tensor = box.tensor;
     const std::int64_t begin = std::max(box.at.at[0], 0);
@@ -47,7 +46,6 @@ void walk_pieces(const Box &box, const Cta &cta, const PieceVisitor &visit) {
         visit(cta.shared.generic(place - SHARED_BASE, count), at, count);
     }
 }
-
 } // namespace emulator
 
 static bool aligned(const void *pointer, std::uintptr_t alignment) {

@@ -9,7 +9,6 @@
 #include <numeric>
 
 namespace emulator {
-
 constexpr int MOST_DIMENSIONS = 5;
 // What moves together under a swizzle.
 constexpr std::uint32_t SWIZZLE_CHUNK = 16;
@@ -47,8 +46,9 @@ static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap"
 struct Box {
     TensorDescription tensor;
     Coordinates at;
-    std::uint32_t tile = 0;   // offset
-    std::uint64_t inside = 0; // bytes inside of the tensor
+    std::uint32_t tile = 0;    // offset
+    std::uint64_t inside = 0;  // bytes inside of the tensor
+    const void *map = nullptr; // if it is in global memory
 
     std::uint32_t row_bytes() const { return std::uint32_t(tensor.box[0]) * tensor.element_bytes; }
     std::uint32_t rows() const {
@@ -71,5 +71,4 @@ void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit)
 // its bytes: everything at once, or chunks of 16 bytes that a swizzle has moved.
 using PieceVisitor = std::function<void(unsigned char *, std::uint32_t at, std::uint32_t count)>;
 void walk_pieces(const Box &box, const Cta &cta, const PieceVisitor &visit);
-
 } // namespace emulator

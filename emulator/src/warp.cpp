@@ -9,9 +9,7 @@
 #include <span>
 
 namespace emulator {
-
 namespace {
-
 using Call = Rendezvous::Call;
 
 std::uint32_t bit_of(int lane) { return 1u << lane; }
@@ -148,10 +146,12 @@ void shuffle(void **arguments) {
         const int source = source_of(lane, *mine);
         const ShuffleLane *theirs = static_cast<const ShuffleLane *>(arguments[source]);
         if (theirs == nullptr)
-            fail(Mistake::MISUSE, {note_at(mine->site, "it was called here")},
-                 "%s: lane %d reads from lane %d, which does not take part", name_of(mine->how),
-                 lane, source);
-        mine->result = theirs->value;
+            fail_unless_allowed("shuffle-source", Mistake::MISUSE,
+                                {note_at(mine->site, "it was called here")},
+                                "%s: lane %d reads from lane %d, which does not take part: the "
+                                "value is undefined",
+                                name_of(mine->how), lane, source);
+        mine->result = theirs != nullptr ? theirs->value : ~std::uint64_t(0);
     }
 }
 
@@ -218,7 +218,6 @@ void check_exited(const Thread &of_warp, std::uint64_t number) {
              "which is .aligned, and exited",
              lanes_name(past).c_str(), of_warp.warp(), of_warp.cta->rank, call.what);
 }
-
 } // namespace
 
 void warp_aligned(const char *what, Site where) {
@@ -312,7 +311,8 @@ void setmaxnreg(bool more, int registers, Site where) {
     if (current->lane() != 0)
         return;
     RegisterCount &warp = current->cta->warps[std::size_t(current->warp())].registers;
-    warp = {registers, warp.changes + 1, where};
+    const int before = warp.changes > 0 ? warp.before : more ? registers : MOST;
+    warp = {registers, before, warp.changes + 1, where};
 }
 
 void check_register_changes(const Cta &cta) {
@@ -329,20 +329,21 @@ void check_register_changes(const Cta &cta) {
                  warp.count);
     }
     // What the warps that never asked were launched with is not in the pool.
-    int asked = 0, held = 0;
+    int asked = 0, held = 0, each = pool / int(cta.warps.size());
     const Warp *most = &cta.warps.front();
     for (const Warp &warp : cta.warps) {
         asked += warp.registers.changes > 0;
         held += warp.registers.count;
+        each =
+            warp.registers.changes > 0 ? std::min(each, warp.registers.before * WARP_LANES) : each;
         if (warp.registers.count > most->registers.count)
             most = &warp;
     }
-    const int had = pool / int(cta.warps.size()) * asked;
+    const int had = each * asked;
     if (held * WARP_LANES > had)
         fail(Mistake::DEADLOCK, most->registers.site, "called it here",
              "setmaxnreg.inc to %d registers waits for ever: the warps of CTA %d that changed "
              "theirs would hold %d, had at most %d, and never gave enough back (setmaxnreg.dec)",
              most->registers.count, cta.rank, held * WARP_LANES, had);
 }
-
 } // namespace emulator

@@ -9,13 +9,10 @@
 #include <set>
 
 namespace emulator {
-
 bool registers_watched = false;
 
 namespace {
-
 // ------------------------------------------------------------------- one thread's accumulators
-
 template <typename Range>
 bool overlaps(const Range &range, const char *begin, std::size_t bytes) {
     return begin < range.begin + range.bytes && range.begin < begin + bytes;
@@ -156,7 +153,6 @@ std::vector<std::uint32_t> chunks_of_operand(char name, std::uint64_t bits, bool
 }
 
 // ------------------------------------------------------------------------------ the warpgroup
-
 // The current thread's, which executes `what`, an .aligned instruction.
 Warpgroup &own_warpgroup(const char *what, Site where) {
     warp_aligned(what, where);
@@ -191,7 +187,7 @@ void execute(const Operation &operation, Warpgroup &group) {
     if (!slot.a_chunks.empty())
         read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site, " of A");
     read_chunks(cta, slot.b_chunks, b, slot.site, " of B");
-    multiply(slot.form, WARPGROUP_LANES / WARP_LANES, slot.sums, slot.a.data(), b);
+    multiply(slot.form, slot.sums, slot.a.data(), b);
     if (trace::is_on)
         trace::did("", trace_name(group.executed, *operation.issuer), operation.site);
     Thread *const threads =
@@ -265,7 +261,6 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
             .agent = group.agent,
             .tile = slot.a_chunks.empty() ? Operation::NOWHERE : slot.a_chunks.front()});
 }
-
 } // namespace
 
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where,
@@ -293,7 +288,7 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     slot.groups[lane] = own;
     if (registers != nullptr)
         place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
-                        registers->values, 4);
+                        registers->values);
     order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
@@ -350,5 +345,4 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) 
     return "what tells others, a barrier or an arrival, is missing or precedes the "
            "wgmma.wait_group";
 }
-
 } // namespace emulator

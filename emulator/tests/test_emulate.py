@@ -376,6 +376,7 @@ RUNS = [
      r"^this launch of \d+ CTAs of 1 threads will take about .* N = \d+ \(slow.cu:3\)$",
      r"^  still running after 4 s \(.*N = "),
     ("another size", "-I . --policies eager -D WIDTH=16 --set N=64 slow.cu", 0, "^eager: ok"),
+    ("no such constant", "--set M=64 race.cu", 2, "--set: the program has no constant M"),
     ("no such policy", f"--policies late {ONE} x", 2, "there is no policy 'late'"),
     ("no such file", "none.cu", 2, "there is no file none.cu"),
     ("no such folder", "--sarif none/x race.cu", 2, r"\Acheck-kernel: .*none/.*\n\Z"),

@@ -39,8 +39,10 @@ POLICIES = ["eager", "lazy", "random"]
 # Headers of CUDA and of its libraries. One that the emulator lacks is empty: it may not be used.
 CUDA_HEADER = re.compile(
     r"cuda|cooperative_groups|cu(blas|rand|fft|sparse|solver|Complex)|(cub|cute|cutlass|thrust)/|nccl"
-    r"|nv(/|ml|toolsext|tx|rtc)|torch/|ATen/|(device|driver|library|math|vector)_\w+\.h|mma\.h"
+    r"|nv(/|ml|toolsext|tx|rtc)|(torch|ATen|c10)/|(device|driver|library|math|vector)_\w+\.h|mma\.h"
 )
+WHOLE = dict.fromkeys(("torch", "ATen", "c10"), "#include <torch/extension.h>\n")
+WHOLE["cub"] = "#include <cub/cub.cuh>\n"
 CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
 # CUDA's words that the preprocessor leaves to the translation, and what they are then.
 WORDS = ["__global__=", "__grid_constant__=", "__launch_bounds__(...)=", "__cluster_dims__(...)="]
@@ -108,17 +110,21 @@ class Program:
         shutil.rmtree(self.out, ignore_errors=True)
         self.given = dict(one.split("=", 1) for one in options.set)
         self.missing: list[str] = []  # headers that the emulator lacks
+        self.used: set[str] = set()  # of those
         self.sizes: list[tuple[int, str]] = []  # of large constants, and how to say each
         for folder in options.include:
             self.copied(Path(folder)).mkdir(parents=True, exist_ok=True)
         files = [name for name in self.included() if not name.startswith(OWN_FOLDERS)]
         users = [name for name in files if not name.startswith("/usr/") and os.path.isfile(name)]
         self.names = {self.copy(Path(name)) for name in users}
+        if wrong := [name for name in self.given if name not in self.used]:
+            raise OSError(f"--set: the program has no constant {', '.join(wrong)}")
         # Those of a CUDA Toolkit that is installed do not fit to the emulator's.
         for name in dict.fromkeys(re.sub("^/usr/.*?include/", "", name) for name in files):
             if CUDA_HEADER.match(name) and not (name in users or (TOOLKIT / name).is_file()):
-                self.missing.append(name)
-                self.write(self.out / "missing" / name, "")
+                whole = WHOLE.get(name.partition("/")[0], "")
+                self.missing += [] if whole else [name]
+                self.write(self.out / "missing" / name, whole)
 
     def included(self) -> list[str]:
         """The program's files; of those that are not there the names."""
@@ -136,6 +142,7 @@ class Program:
             size = math.prod(2 ** min(int(n), 64) if shift else int(n) for shift, n in factors)
             if name in self.given:
                 edits.append((*found.span(3), self.given[name]))
+                self.used.add(name)
             elif size >= LARGE:
                 line = text.count("\n", 0, found.start()) + 1
                 self.sizes.append((size, f"{name} = {size} ({shown(path)}:{line})"))

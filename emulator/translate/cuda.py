@@ -123,11 +123,12 @@ def rewrite_kernels(source: Source) -> None:
 
 
 def parameters_of_kernels(tokens: list[Token]) -> dict[str, int]:
-    """How many template parameters kernels have. One of whose name there are several has more than
-    any launch gives."""
+    """How many template parameters kernels have: more than any launch gives, if there are several of
+    the name, or if arguments have defaults."""
     found: dict[str, int] = {}
     for kernel in kernels_of(tokens):
-        is_open = kernel.name in found or "..." in spelled(kernel.template)
+        has_default = any(one.text == "=" for one in kernel.arguments.get(kernel.name, []))
+        is_open = kernel.name in found or has_default or "..." in spelled(kernel.template)
         found[kernel.name] = MANY if is_open else len(split(kernel.template, ","))
     return found
 
@@ -303,7 +304,8 @@ def rewrite_casts(source: Source) -> None:
 
 
 def translate(text: str) -> str:
-    """Preprocessed CUDA C++, rewritten."""
+    """Preprocessed CUDA C++, rewritten. Some formatters write <<<1, 1>> >(x)."""
+    text = re.sub(r"(?<=<<<)([^;{}]*?)(?:>> >|> >>|> > >)(?=\s*\()", r"\1>>> ", text)
     source = Source(text)
     for rewrite in (rewrite_shared, rewrite_members, rewrite_launches, rewrite_kernels):
         rewrite(source)

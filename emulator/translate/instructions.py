@@ -70,6 +70,7 @@ CPP_NAMES = (
     | {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
     | {"gt": ">", "hi": ">", "ge": ">=", "hs": ">="}
     | {"idx": "INDEX", "bfly": "XOR", "test_wait": "TEST", "try_wait": "TRY"}
+    | {"f16": f"{CORE}Half", "bf16": f"{CORE}Bfloat", "s8": "std::int8_t", "u8": "std::uint8_t"}
 )
 SINK = "_"
 

@@ -238,7 +238,8 @@ def main(path: str) -> None:
     if unknown := re.search(rf"{CORE}unknown\(.*?\)", text):
         sys.exit(f"{path}: {unknown[0]}")
     text = FUNCTION.sub(by_caller, text)
-    text = text.replace("Poll::TRY", "Poll::UNTIL_DONE")  # each is in a loop that does nothing else
+    # In a loop that does nothing else.
+    text = re.sub(r"Poll::TRY(?=\);[^}]*\}\s+if \(!)", "Poll::UNTIL_DONE", text)
     print(f'#include "emulator/ptx.h"\n#line 1 "{path}"\n{text}', end="")
 
 

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 namespace emulator {
-
 enum class Order { RELAXED, ACQUIRE, RELEASE, ACQ_REL };
 enum class Scope { CTA, CLUSTER, GPU, SYS };
 
@@ -62,7 +61,6 @@ void thread_fence(Scope scope);
 
 // The operations min and max, of which a NaN is none, inc and dec; and what compares bits.
 namespace atomic {
-
 inline constexpr auto smaller = []<typename T>(T a, T b) {
     if constexpr (std::is_integral_v<T>)
         return b < a ? b : a;
@@ -84,7 +82,6 @@ inline constexpr auto decrement = []<typename T>(T old, T limit) {
 inline constexpr auto same_bits = []<typename T>(const T &a, const T &b) {
     return __builtin_memcmp(&a, &b, sizeof(T)) == 0;
 };
-
 } // namespace atomic
 
 // atom.cas, which compares bits.
@@ -93,5 +90,4 @@ T atomic_cas(void *address, T compared, T value, Order order, Scope scope, Site 
     const auto change = [&](T old) { return atomic::same_bits(old, compared) ? value : old; };
     return atomic_change(static_cast<T *>(address), change, order, scope, where);
 }
-
 } // namespace emulator

@@ -4,7 +4,6 @@
 #include "emulator/site.h"
 
 namespace emulator {
-
 struct Cta;
 
 // bar.sync id, threads: ids 0 to 15, whole warps, at most the CTA's threads (else MISUSE, as for
@@ -30,5 +29,4 @@ void cluster_wait(Site where, bool aligned = true);
 
 // A thread exits: barriers that waited only for others may complete now. Called by the scheduler.
 void barriers_thread_exits(Cta &cta);
-
 } // namespace emulator

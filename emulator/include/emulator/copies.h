@@ -9,7 +9,6 @@
 #include <cstdint>
 
 namespace emulator {
-
 // The first element of a box in its tensor, the contiguous dimension first.
 struct Coordinates {
     int rank;
@@ -69,5 +68,4 @@ void cp_async_wait(int pending, Site where);
 // cp.async.mbarrier.arrive: the thread's copies so far arrive on the barrier once all have landed.
 // `counted`: the barrier's count has this arrival (.noinc); else the phase gets one more.
 void cp_async_mbarrier_arrive(SharedRef barrier, bool counted, Site where);
-
 } // namespace emulator

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 namespace emulator {
-
 struct Cta;
 
 // An object in shared memory: its CTA, and its offset there.
@@ -68,5 +67,4 @@ void mbarrier_copy_arrives(SharedRef barrier, bool last, Site where);
 // A CTA exits: bytes that landed and that no thread announced are LIFETIME, since no thread can
 // have waited for them.
 void mbarriers_cta_exits(Cta &cta);
-
 } // namespace emulator

@@ -9,6 +9,7 @@
 #include "emulator/atomics.h"
 #include "emulator/barriers.h"
 #include "emulator/copies.h"
+#include "emulator/fragments.h"
 #include "emulator/mbarrier.h"
 #include "formats/half.h"
 #include "emulator/report.h"
@@ -25,13 +26,11 @@
 #include <utility>
 
 namespace emulator::ptx {
-
 using namespace emulator;
 
 #define EMULATOR_INLINE inline __attribute__((always_inline))
 
 // ---------------------------------------------------------------------------- registers
-
 // A register as a T: its bits, or its low bits. Numbers of another width are converted.
 template <typename T, typename From>
 EMULATOR_INLINE T get(const From &from) {
@@ -76,7 +75,6 @@ EMULATOR_INLINE void unpack(const From &from, Parts &...parts) {
 }
 
 // ---------------------------------------------------------------------------- special registers
-
 // By their names in PTX, where a dot is an underscore.
 uint3 cluster_nctaid();
 std::uint32_t laneid();
@@ -87,7 +85,6 @@ std::uint32_t dynamic_smem_size();
 std::uint32_t total_smem_size();
 
 // ---------------------------------------------------------------------------- arithmetic
-
 // A number of a 16-bit format: arithmetic is that of double, and rounds once.
 template <auto WIDEN, auto NARROW, auto MOST>
 struct Narrow {
@@ -246,7 +243,6 @@ EMULATOR_INLINE Both narrowed(float upper, float lower, bool relu, bool satfinit
 }
 
 // ---------------------------------------------------------------------------- addresses
-
 // A generic address as a pointer.
 EMULATOR_INLINE void *global(std::uint64_t address) { return reinterpret_cast<void *>(address); }
 
@@ -319,7 +315,6 @@ void atomic_each(std::type_identity_t<T> *old, void *address, const T (&values)[
 }
 
 // ---------------------------------------------------------------------------- copies
-
 // cp.reduce.async.bulk: the change of each T.
 template <typename T, typename Operation>
 Reduce reduction(const Operation &) {
@@ -351,14 +346,12 @@ void tensor_reduce(const void *map, const Coordinates &at, SharedRef from,
 }
 
 // ---------------------------------------------------------------------------- synchronisation
-
 [[noreturn]] void trap(Site where);
 
 // An asm statement that translate/ does not know is executed: says so, and ends the program.
 void unknown(const char *file, int line, const char *what);
 
 // ---------------------------------------------------------------------------- matrices
-
 // movmatrix: a lane has two neighbours of row lane / 4, and gets two of column lane / 4.
 inline std::uint32_t movmatrix(std::uint32_t pair, Site where) {
     warp_aligned("movmatrix", where);
@@ -371,15 +364,19 @@ inline std::uint32_t movmatrix(std::uint32_t pair, Site where) {
     return prmt(std::uint32_t(upper), std::uint32_t(lower), laneid() & 4 ? 0x7632 : 0x5410);
 }
 
-// An operand of an mma as one of twice as many columns of A.
-struct WithZeros {
-    std::uint32_t words[4] = {};
-
-    template <std::size_t COUNT>
-    WithZeros(const std::uint32_t (&given)[COUNT]) {
-        __builtin_memcpy(words, given, sizeof given);
-    }
-};
+// mma.sync of operands of these formats, row.col; D is of 32-bit registers, which hold pairs of
+// fp16 numbers if they are no floats or integers.
+template <int M, int K, typename A, typename B, typename D, int D_COUNT, typename R, int A_COUNT,
+          int B_COUNT>
+void mma(const char *what, D (&d)[D_COUNT], const R (&a)[A_COUNT], const R (&b)[B_COUNT],
+         const D (&c)[D_COUNT], Site where, bool saturates = false) {
+    using Sum = std::conditional_t<std::is_same_v<D, std::uint32_t>, Half, D>;
+    Fragment<Sum, M, 8, false, true> sums = __builtin_bit_cast(decltype(sums), c);
+    const auto left = __builtin_bit_cast(Fragment<A, M, K, false, false>, a);
+    const auto right = __builtin_bit_cast(Fragment<B, 8, K, true, false>, b);
+    Product<M, 8, K, A, B, Sum>{&sums, &left, &right, &sums, saturates}.call(what, where);
+    __builtin_memcpy(d, sums.x, sizeof d);
+}
 
 // Whether a scale of wgmma.mma_async, 1 or -1, is the latter.
 inline bool is_negated(int scale, Site where) {
@@ -403,6 +400,5 @@ EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, const A &a, std::u
                       "not modelled");
     emulator::wgmma(&first, form, a, b, where);
 }
-
 } // namespace emulator::ptx
 inline void __trap(EMULATOR_SITE) { emulator::ptx::trap(where); }

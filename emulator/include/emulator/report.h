@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace emulator {
-
 struct Thread;
 
 // The kinds of mistakes. The word of each is the second of the report's first line:
@@ -36,7 +35,8 @@ struct Origin {
     Origin(std::uintptr_t pc) : pc(pc) {}
     bool operator==(const Origin &other) const {
         return pc == other.pc && (pc != 0 || (site.line() == other.site.line() &&
-                                              site.file_name() == other.site.file_name()));
+                                              site.file_name() == other.site.file_name() &&
+                                              site.pc == other.site.pc));
     }
 };
 
@@ -90,5 +90,4 @@ std::string name_of(const Thread &thread);
 // printf into a string.
 std::string format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 std::string printed(const char *format, std::va_list arguments);
-
 } // namespace emulator

@@ -13,7 +13,6 @@
 struct cudaLaunchConfig_st;
 
 namespace emulator {
-
 // Runs the kernel over the launch's grid, each thread calling call(context), if CUDA would start
 // it. `kernel` tells which one it is. The context, of `bytes`, holds its parameters.
 cudaError_t launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
@@ -90,7 +89,6 @@ void clock_read(Site where); // what a thread does then depends on the order
 bool is_shared(const void *address);
 
 // ---------------------------------------------------------------------------- translated programs
-
 // Takes the policy from the environment: EMULATOR_POLICY=lazy, or random with EMULATOR_SEED=3.
 // Returns true.
 bool policy_from_environment();
@@ -104,7 +102,7 @@ bool begin_translated_program();
 void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where);
 
 // The program declares dynamic shared memory of this alignment. All of it begins at an address that
-// is aligned to the largest one, of 16 at least, and no better: a kernel that needs more has to
+// is aligned to the largest one, of 32 at least, and no better: a kernel that needs more has to
 // ask.
 bool declare_dynamic_shared(std::size_t alignment);
 
@@ -115,5 +113,4 @@ void grid_constant(const void *parameter, std::size_t bytes);
 // __launch_bounds__, of which the third is not used.
 bool describes_kernel(dim3 cluster = dim3(0, 0, 0), int threads = 0, int ctas = 0,
                       int cluster_ctas = 0);
-
 } // namespace emulator

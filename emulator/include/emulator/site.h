@@ -6,7 +6,6 @@
 
 // In a namespace of its own, so that a call with a Site finds none of emulator's functions.
 namespace emulator::site {
-
 // A line of the kernel. Every function that a kernel calls takes one as its last, defaulted
 // argument, and so knows its caller's file and line.
 struct Site : std::source_location {
@@ -23,11 +22,9 @@ struct Site : std::source_location {
         return site;
     }
 };
-
 } // namespace emulator::site
 
 namespace emulator {
 using site::Site;
 #define EMULATOR_SITE emulator::Site where = emulator::Site::current()
-
 } // namespace emulator

@@ -1,13 +1,13 @@
 // The tensor cores: wgmma, mma.sync, WMMA, and the matrix moves ldmatrix and stmatrix.
 #pragma once
 
+#include "formats/half.h"
 #include "emulator/site.h"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace emulator {
-
 struct Thread;
 
 // wgmma.mma_async: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
@@ -55,16 +55,23 @@ void wgmma_wait(int pending, Site where);
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
                            std::uintptr_t pc);
 
-// mma.sync.m16n8k16 row.col for the calling warp: d = a * b + c with the manual's fragment layouts.
-// a: 4, b: 2 registers of two 16-bit values. fp16 = true: fp16 operands, else bf16.
-void mma_m16n8k16(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                  Site where, bool fp16 = true);
-// The same with fp16 operands and accumulators: 2 registers of two.
-void mma_m16n8k16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
-                  const std::uint32_t *c, Site where);
-// mma.sync.m16n8k32 row.col of bytes, with 32-bit sums, which wrap around or saturate at the end.
-void mma_m16n8k32(std::int32_t *d, const std::uint32_t *a, const std::uint32_t *b,
-                  const std::int32_t *c, Site where, bool signed_a, bool signed_b, bool saturates);
+// All lanes of the warp call `what`, of so many products: the last one does the work of all.
+void warp_mma(const char *what, void *argument, void (*work)(void **arguments), int products,
+              Site where);
+// All lanes of the warp call `what`: the address and the distance of rows, in bytes, are multiples
+// of 32 and of 16.
+void wmma_access(const char *what, const void *address, std::size_t stride, Site where);
+// Elements in the type of sums; and sums += a * b, of m x k and k x N numbers by rows, added one
+// after the other in the order of k.
+void widen(const Half *from, float *to, int count);
+void widen(const Bfloat *from, float *to, int count);
+template <typename T, typename Sum>
+void widen(const T *from, Sum *to, int count) {
+    for (int i = 0; i < count; ++i)
+        to[i] = Sum(from[i]);
+}
+template <int N, typename Sum>
+void multiply_add(Sum *sums, const Sum *a, const Sum *b, int m, int k);
 
 // ldmatrix.m8n8.x{1,2,4}{.trans}: lane 8i + r gives the shared address of row r of matrix i,
 // 16-byte aligned. Counted for bank conflicts.
@@ -73,5 +80,4 @@ void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, std::uint
 // stmatrix.m8n8.x{1,2,4}{.trans}: a generic-proxy write.
 void stmatrix(std::uint32_t row, const std::uint32_t *registers, int matrices, bool transposed,
               Site where);
-
 } // namespace emulator

@@ -29,7 +29,6 @@
 #undef __shared__
 
 namespace emulator {
-
 inline const bool begun_translated_program = begin_translated_program();
 
 // The __shared__ variables of one declaration, by their type.
@@ -71,5 +70,4 @@ auto launching(Caller caller, const cudaLaunchConfig_t &config) {
             sizeof call);
     };
 }
-
 } // namespace emulator

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 namespace emulator {
-
 struct Thread;
 
 constexpr std::uint32_t WHOLE_WARP = 0xffffffff;
@@ -53,5 +52,4 @@ void warp_sync(std::uint32_t mask, Site where);
 
 // A thread exits: the rest of its warp may have waited only for it. Called by the scheduler.
 void warp_thread_exits(Thread &thread);
-
 } // namespace emulator

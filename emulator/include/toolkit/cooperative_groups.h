@@ -5,7 +5,6 @@
 #include <cuda_runtime.h>
 
 namespace cooperative_groups {
-
 // The threads of a CTA, or lanes of a warp.
 class thread_group {
 protected:
@@ -23,7 +22,8 @@ public:
         return (size == 32 ? ~0u : (1u << size) - 1) << lane() / size * size;
     }
     void sync(EMULATOR_SITE) const {
-        mask != 0 ? __syncwarp(mask, where) : emulator::syncthreads(where);
+        mask != 0 ? __syncwarp(mask, where)
+                  : emulator::named_barrier_sync(0, emulator::ALL_THREADS, where, false);
     }
     unsigned thread_rank() const {
         return mask != 0 ? lane() - std::countr_zero(mask) : block_rank();
@@ -108,8 +108,12 @@ public:
     int any(int predicate, EMULATOR_SITE) const { return __any_sync(mask, predicate, where); }
     int all(int predicate, EMULATOR_SITE) const { return __all_sync(mask, predicate, where); }
 };
-// A GPU may return any threads that happen to be together. Here each is alone.
+// A GPU may return any threads that happen to be together. Here each is alone, with any label.
 inline coalesced_group coalesced_threads() { return coalesced_group(thread_group().part(1)); }
+template <std::same_as<coalesced_group> Group>
+Group labeled_partition(const Group &group, auto) {
+    return group;
+}
 
 // SIZE neighbours of the block.
 template <unsigned SIZE, typename Parent = void>
@@ -165,5 +169,4 @@ template <typename Group>
 void sync(const Group &group, EMULATOR_SITE) {
     group.sync(where);
 }
-
 } // namespace cooperative_groups

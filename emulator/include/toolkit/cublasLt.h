@@ -79,7 +79,6 @@ inline cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtM
     return *count = 1, *found = {{}, 0, CUBLAS_STATUS_SUCCESS, 1}, CUBLAS_STATUS_SUCCESS;
 }
 namespace emulator::blas {
-
 // An attribute that is not known ends the program.
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const void *alpha,
                               const void *a, cublasLtMatrixLayout_t, const void *b,
@@ -87,6 +86,5 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const 
                               cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t *, void *, std::size_t,
                               cudaStream_t stream, EMULATOR_SITE);
-
 } // namespace emulator::blas
 using emulator::blas::cublasLtMatmul;

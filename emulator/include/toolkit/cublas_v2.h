@@ -4,8 +4,8 @@
 #pragma once
 #define CUBLAS_API_H_ // for programs that ask whether it is included
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
 #define EMULATOR_STATUSES(is)                                                                      \
     is(SUCCESS, 0) is(NOT_INITIALIZED, 1) is(ALLOC_FAILED, 3) is(INVALID_VALUE, 7)                 \
@@ -19,7 +19,7 @@ enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP 
 #define EMULATOR_DATA_TYPES(is) /* name, value, type */                                            \
     is(CUDA_R_32F, 0, float) is(CUDA_R_64F, 1, double) is(CUDA_R_16F, 2, __half)                   \
         is(CUDA_R_8I, 3, std::int8_t) is(CUDA_R_32I, 10, int) is(CUDA_R_16BF, 14, __nv_bfloat16)   \
-            is(CUDA_R_8F_E4M3, 28, __nv_fp8_e4m3)
+            is(CUDA_R_8F_E4M3, 28, __nv_fp8_e4m3) is(CUDA_R_8F_E5M2, 29, __nv_fp8_e5m2)
 enum cudaDataType_t { EMULATOR_DATA_TYPES(EMULATOR_ENUMERATOR) };
 // clang-format off
 enum cublasComputeType_t {
@@ -48,7 +48,6 @@ inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 }
 
 namespace emulator::blas {
-
 // A matrix as it is stored: columns, which begin `leading` elements apart, and the matrices of a
 // batch `stride`.
 struct Matrix {
@@ -75,28 +74,12 @@ struct Product {
 };
 // Says why it fails: INVALID_VALUE for sizes, EXECUTION_FAILED for memory that is not the device's.
 cublasStatus_t multiply(const Product &product);
-
-template <typename T>
-constexpr cudaDataType_t TYPE = std::is_same_v<T, float>    ? CUDA_R_32F
-                                : std::is_same_v<T, double> ? CUDA_R_64F
-                                                            : CUDA_R_16F;
+} // namespace emulator::blas
 
 #define EMULATOR_GEMM                                                                              \
     cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k
 
-template <typename T>
-inline constexpr auto gemm = [](EMULATOR_GEMM, const T *alpha, const T *a, int lda, const T *b,
-                                int ldb, const T *beta, T *c, int ldc) {
-    const Matrix left{a, TYPE<T>, lda, op_a}, right{b, TYPE<T>, ldb, op_b}, to{c, TYPE<T>, ldc};
-    return multiply({handle->stream, m, n, k, alpha, beta, left, right, to, to, TYPE<T>});
-};
-
-} // namespace emulator::blas
-
-// (cuBLAS: cublas<t>gemm, cublasGemmEx, cublasGemmStridedBatchedEx.)
-inline constexpr auto &cublasSgemm = emulator::blas::gemm<float>;
-inline constexpr auto &cublasDgemm = emulator::blas::gemm<double>;
-inline constexpr auto &cublasHgemm = emulator::blas::gemm<__half>;
+// (cuBLAS: cublasGemmStridedBatchedEx, cublasGemmEx, cublas<t>gemm, cublas<t>gemmStridedBatched.)
 inline cublasStatus_t cublasGemmStridedBatchedEx(EMULATOR_GEMM, const void *alpha, const void *a,
                                                  cudaDataType_t a_type, int lda, long long a_by,
                                                  const void *b, cudaDataType_t b_type, int ldb,
@@ -116,3 +99,21 @@ inline cublasStatus_t cublasGemmEx(EMULATOR_GEMM, const void *alpha, const void 
     return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, 0, b,
                                       b_type, ldb, 0, beta, c, c_type, ldc, 0, 1, compute);
 }
+#define EMULATOR_TYPED_GEMM(letter, T, is)                                                         \
+    inline constexpr auto cublas##letter##gemmStridedBatched =                                     \
+        [](EMULATOR_GEMM, const T *alpha, const T *a, int lda, long long a_by, const T *b,         \
+           int ldb, long long b_by, const T *beta, T *c, int ldc, long long c_by, int batch) {     \
+            return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, is, lda,      \
+                                              a_by, b, is, ldb, b_by, beta, c, is, ldc, c_by,      \
+                                              batch, is);                                          \
+        };                                                                                         \
+    inline constexpr auto cublas##letter##gemm = [](EMULATOR_GEMM, const T *alpha, const T *a,     \
+                                                    int lda, const T *b, int ldb, const T *beta,   \
+                                                    T *c, int ldc) {                               \
+        return cublas##letter##gemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0,   \
+                                                  b, ldb, 0, beta, c, ldc, 0, 1);                  \
+    };
+EMULATOR_TYPED_GEMM(S, float, CUDA_R_32F)
+EMULATOR_TYPED_GEMM(D, double, CUDA_R_64F)
+EMULATOR_TYPED_GEMM(H, __half, CUDA_R_16F)
+#undef EMULATOR_TYPED_GEMM

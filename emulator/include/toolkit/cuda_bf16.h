@@ -6,7 +6,7 @@
 
 #include "formats/half.h"
 
-struct __nv_bfloat16 : emulator::Narrow<emulator::bf16_of_float, emulator::float_of_bf16> {
+struct __nv_bfloat16 : emulator::Bfloat {
     using Narrow::Narrow;
 };
 struct __nv_bfloat162 : emulator::NarrowPair<__nv_bfloat16> {

@@ -6,7 +6,7 @@
 
 #include "formats/half.h"
 
-struct __half : emulator::Narrow<emulator::half_of_float, emulator::float_of_half> {
+struct __half : emulator::Half {
     using Narrow::Narrow;
 };
 struct __half2 : emulator::NarrowPair<__half> {
@@ -14,6 +14,8 @@ struct __half2 : emulator::NarrowPair<__half> {
 };
 using half = __half;
 using half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
 // + - * / and their assignments; __hadd, __hfma2, __hmax and the like; __float2half,
 // __half22float2.
 EMULATOR_NARROW_FUNCTIONS(__half, __half2)

@@ -47,7 +47,6 @@ extern dim3 gridDim;
 constexpr int warpSize = 32;
 
 // ---------------------------------------------------------------------------- threads together
-
 // Waits for all threads of the CTA.
 inline void __syncthreads(EMULATOR_SITE) { emulator::syncthreads(where); }
 
@@ -75,19 +74,19 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
 inline void __nanosleep(unsigned) { emulator::sleep(); }
 
 namespace emulator {
-
-// A shuffle of any type of 4 or 8 bytes, in segments of `width` lanes, a power of two.
+// A shuffle of any type of 2, 4 or 8 bytes, in segments of `width` lanes, a power of two.
 template <typename T>
 T shuffle(Shuffle how, unsigned mask, T value, int operand, int width, Site where) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes");
-    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "of 2, 4 or 8 bytes");
+    using Bits =
+        std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
     const std::uint64_t bits = std::bit_cast<Bits>(value);
     const unsigned clamp = (32u - unsigned(width)) << 8 | (how == Shuffle::UP ? 0 : 31);
     bool is_inside;
     return std::bit_cast<T>(
         Bits(warp_shuffle(how, mask, bits, unsigned(operand), clamp, is_inside, where)));
 }
-
 } // namespace emulator
 
 // The value of the given lane of the warp, within each `width` lanes; of the lane `delta` below or
@@ -134,7 +133,6 @@ EMULATOR_REDUCE(__reduce_xor_sync, unsigned, XOR)
 #undef EMULATOR_REDUCE
 
 // ---------------------------------------------------------------------------- memory
-
 // Loads and stores with a cache operator: caches have no effect here.
 #define EMULATOR_CACHED(load, store)                                                               \
     template <typename T>                                                                          \
@@ -162,7 +160,6 @@ inline size_t __cvta_generic_to_shared(const void *object, EMULATOR_SITE) {
 }
 
 // ---------------------------------------------------------------------------- numbers
-
 // The bits of a float, and the float of these bits.
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
@@ -194,32 +191,25 @@ requires(sizeof(Bytes) == 4) Sum __dp4a(Bytes a, Bytes b, Sum sum) {
 }
 
 // Faster on a GPU and less exact; or with the rounding in their names.
-inline float __expf(float value) { return std::exp(value); }
-inline float __exp10f(float value) { return std::pow(10.0f, value); }
-inline float __logf(float value) { return std::log(value); }
-inline float __log2f(float value) { return std::log2(value); }
-inline float __log10f(float value) { return std::log10(value); }
-inline float __powf(float base, float exponent) { return std::pow(base, exponent); }
-inline float __sinf(float value) { return std::sin(value); }
-inline float __cosf(float value) { return std::cos(value); }
-inline float __tanf(float value) { return std::tan(value); }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float __saturatef(float value) { return value > 0 ? std::fmin(value, 1.0f) : 0; }
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fsub_rn(float a, float b) { return a - b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fdiv_rn(float a, float b) { return a / b; }
+// clang-format off
+#define EMULATOR_NUMBERS(is) \
+    is(float, __expf, std::exp(a)) is(float, __exp10f, std::pow(10.0f, a)) is(float, __logf, std::log(a)) \
+    is(float, __log2f, std::log2(a)) is(float, __log10f, std::log10(a)) is(float, __sinf, std::sin(a)) \
+    is(float, __cosf, std::cos(a)) is(float, __tanf, std::tan(a)) is(float, __frcp_rn, 1 / a) \
+    is(float, __saturatef, a > 0 ? std::fmin(a, 1.0f) : 0) is(float, __fsqrt_rn, std::sqrt(a)) \
+    is(float, __frsqrt_rn, 1 / std::sqrt(a)) is(float, rsqrtf, 1 / std::sqrt(a)) \
+    is(int, __float2int_rn, int(std::nearbyint(a))) is(int, __float2int_rz, int(a)) \
+    is(int, __float2int_rd, int(std::floor(a))) is(int, __float2int_ru, int(std::ceil(a))) \
+    is(unsigned, __float2uint_rn, unsigned(std::nearbyint(a))) is(unsigned, __float2uint_rz, unsigned(a))
+#define EMULATOR_NUMBER(Result, name, result) inline Result name(float a) { return result; }
+#define EMULATOR_PAIRS(is) \
+    is(__powf, std::pow(a, b)) is(__fdividef, a / b) is(__fadd_rn, a + b) is(__fsub_rn, a - b) \
+    is(__fmul_rn, a * b) is(__fdiv_rn, a / b)
+#define EMULATOR_PAIR(name, result) inline float name(float a, float b) { return result; }
+EMULATOR_NUMBERS(EMULATOR_NUMBER)
+EMULATOR_PAIRS(EMULATOR_PAIR)
+// clang-format on
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-inline float __frcp_rn(float value) { return 1 / value; }
-inline float __fsqrt_rn(float value) { return std::sqrt(value); }
-inline float __frsqrt_rn(float value) { return 1 / std::sqrt(value); }
-inline float rsqrtf(float value) { return 1 / std::sqrt(value); }
-inline int __float2int_rn(float value) { return int(std::nearbyint(value)); }
-inline int __float2int_rz(float value) { return int(value); }
-inline int __float2int_rd(float value) { return int(std::floor(value)); }
-inline int __float2int_ru(float value) { return int(std::ceil(value)); }
-inline unsigned __float2uint_rn(float value) { return unsigned(std::nearbyint(value)); }
-inline unsigned __float2uint_rz(float value) { return unsigned(value); }
 inline float __int2float_rn(int value) { return float(value); }
 inline float __uint2float_rn(unsigned value) { return float(value); }
 
@@ -235,7 +225,6 @@ constexpr Both max(A a, B b) { return emulator::atomic::larger(Both(a), Both(b))
 inline long long clock64() { return (long long)(emulator::next_step()) << 8; }
 
 // ---------------------------------------------------------------------------- launches
-
 enum cudaLaunchAttributeID {
     cudaLaunchAttributeClusterDimension = 4,
     cudaLaunchAttributeProgrammaticStreamSerialization = 6
@@ -264,7 +253,6 @@ struct cudaLaunchConfig_st {
 using cudaLaunchConfig_t = cudaLaunchConfig_st;
 
 namespace emulator {
-
 // The address of a pointer of any type.
 struct PointerTo {
     void **address;
@@ -289,7 +277,6 @@ struct KernelCall {
         static_cast<const KernelCall *>(self)->call(std::index_sequence_for<Parameters...>());
     }
 };
-
 } // namespace emulator
 
 // The C functions, for typed pointers; host memory, and memory that both see.
@@ -332,6 +319,17 @@ inline cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function,
                                            unsigned long long flags,
                                            cudaDriverEntryPointQueryResult *result = nullptr) {
     return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, result);
+}
+// What has been launched on the stream has ended. (Runtime: Stream Management.)
+#define CUDART_CB
+using cudaHostFn_t = void (*)(void *);
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void *);
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t call, void *data) {
+    return call(data), cudaSuccess;
+}
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void *data,
+                                         unsigned) {
+    return call(stream, cudaSuccess, data), cudaSuccess;
 }
 inline cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
@@ -417,7 +415,6 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
 }
 
 namespace emulator {
-
 // Calls the kernel with what is at the addresses.
 template <typename... Parameters>
 cudaError_t launch_by_addresses(void (*kernel)(Parameters...), const cudaLaunchConfig_t &config,
@@ -449,7 +446,6 @@ void *operator->*(WithoutType, T value) {
         };
     return (void *)value;
 }
-
 } // namespace emulator
 
 // Launches with the addresses of the parameters. (Runtime: Execution Control.)

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 namespace emulator::access {
-
 // The types that a vector is copied as. Both may alias any type.
 typedef uint64_t __attribute__((may_alias)) Eight;
 typedef uint32_t __attribute__((may_alias, vector_size(16))) Sixteen;
@@ -40,7 +39,6 @@ struct alignas(16) Four {
     Four(const Four &other) { copy<Sixteen>(this, other); }
     Four &operator=(const Four &other) { return copy<Sixteen>(this, other); }
 };
-
 } // namespace emulator::access
 
 // Vectors of 2 to 4 components, and functions that make them.

@@ -4,6 +4,7 @@
 // expect race_of_ctas 1 8: race|hazard, says CTA 0(?s:.*)(CTA|cluster) 5|(CTA|cluster) 5(?s:.*)CTA 0
 // expect atomic_block 1 7, atomic_read 64, atomic_lock 1 7: race|hazard
 // expect atomic_block fixed 1 7, atomic_read fixed 64, atomic_lock fixed 1 7: silent
+// expect last_unfenced 32 4: hazard, says __threadfence.. after it is missing .acquire-fence
 // expect last_cta 32 4, last_gathers 32 4, lookback 1 4, lookback_in_cta 128: race|hazard
 // expect last_cta fixed 32 4, lookback fixed 1 4, lookback_in_cta fixed 128: silent
 // expect flag_relaxed 1 2, flag_narrow 1 2, flag_of_cluster 1 2, arrival_narrow 32 2 2: race|hazard
@@ -43,14 +44,15 @@ __global__ void last_cta(int *, int *out, How how) {
     volatile int *part = out + 260;
     if (threadIdx.x == 1) part[blockIdx.x] = blockIdx.x;
     if (how == "last_fenced") __threadfence(); // each thread for itself, as PyTorch's reductions do
-    if (how == "last_cta" || how == "last_fenced" || how.fixed) __syncthreads(); // thread 0 publishes what thread 1 wrote
+    const bool fenced = how == "last_unfenced" || how.fixed;
+    if (how == "last_cta" || how == "last_fenced" || fenced) __syncthreads(); // thread 0 publishes what thread 1 wrote
     if (threadIdx.x == 0) {
-        if (how == "last_gathers" || how.fixed) __threadfence();
+        if (how == "last_gathers" || fenced) __threadfence();
         last = atomicAdd(out + 300, 1) == int(gridDim.x) - 1;
     }
     __syncthreads();
     if (!last || threadIdx.x != 0) return;
-    if (how != "last_cta" || how.fixed) __threadfence();
+    if ((how != "last_cta" && how != "last_unfenced") || how.fixed) __threadfence();
     for (unsigned i = 0; i < gridDim.x; ++i) out[0] += part[i] + !i;
 }
 // Volatile accesses are relaxed: __threadfence must stand between data and flag, and within a CTA

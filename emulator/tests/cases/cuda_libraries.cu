@@ -41,7 +41,7 @@ __global__ void storage(int *, int *out, How how) {
     int before, sum = cub::BlockReduce<int, SIZE>(storage).Sum(threadIdx.x); // CUB
     if (!(how == "cub_early")) __syncthreads();
     cub::BlockScan<int, SIZE>(storage).ExclusiveSum(1, before);
-    out[threadIdx.x] = seven_if(before == threadIdx.x && sum == 63 * 32);
+    out[threadIdx.x] = seven_if(before == threadIdx.x && (sum == 63 * 32) == !threadIdx.x);
 }
 __global__ void add_one(float *c) { c[threadIdx.x] += 1; } // READ
 int products(How how) {

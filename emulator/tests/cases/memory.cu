@@ -1,6 +1,6 @@
 // Accesses outside of memory, misaligned, or of memory that has no value (Guide, __shared__; Device
 // Memory Accesses; Runtime, cudaMalloc; PTX ISA, ldmatrix; cp.async; cp.async.bulk; ld.global.nc).
-// expect past_shared: address, says writes 4 bytes at offset 12288 of the dynamic shared memory
+// expect past_shared: address, says writes 4 bytes at offset 12288 of the shared memory
 // expect past_static: address
 // expect past_shared_by_ptx: address, says shared address 0x
 // expect not_shared: address, says is not an address in the CTA's own shared memory

@@ -2,7 +2,8 @@
 // cp.async.bulk.tensor; Guide, Using TMA; Driver, cuTensorMapEncodeTiled).
 // expect local: misuse, says a thread's local memory.*\[local-map\]
 // expect global: misuse, says map in global memory.*\[global-map\]
-// expect parameter, global fixed, three_dimensions: silent
+// expect parameter, global fixed, map_changed fixed, three_dimensions: silent
+// expect map_changed: hazard, says of its map|reads them, and the TMA load was issued before
 // expect no_map: misuse, says never encoded
 // expect tile_odd: misuse, says 128-byte aligned
 // expect tile_past_shared: address, says of the shared memory
@@ -11,27 +12,30 @@
 // expect arguments: silent, says all are right\n
 // expect ends_in_a_chunk: misuse, says chunks of 16 bytes
 #include "common.h"
-__device__ void load(const CUtensorMap *map, int offset, int *out) {
+__device__ void load(const CUtensorMap *map, int offset, int *out, CUtensorMap *changed = nullptr) {
     __shared__ alignas(128) int tile[32];
     __shared__ uint64_t full;
     if (threadIdx.x == 0) {
         mb_init(&full, 1), mb_fence(), mb_expect(&full, 128);
         tile_load(tile + offset, map, &full);
+        if (changed != nullptr) *changed = CUtensorMap();
     }
     __syncthreads();
     mb_wait(&full, 0);
     out[threadIdx.x] = tile[threadIdx.x];
 }
 __global__ void k(const __grid_constant__ CUtensorMap map, CUtensorMap *kept, int *out, How how) {
-    if (how == "global" && threadIdx.x == 0) {
+    const bool changes = how == "map_changed", fenced = changes || how.fixed;
+    if ((how == "global" || changes) && threadIdx.x == 0) {
         *kept = map;
-        if (how.fixed)
+        if (fenced)
             asm volatile("fence.proxy.tensormap::generic.release.gpu;\n"
                          "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(kept)
                          : "memory");
     }
-    load(how == "global" ? kept : &map,
-         how == "tile_odd" ? 8 : how == "tile_past_shared" ? 32 : 0, out);
+    load(how == "global" || changes ? kept : &map,
+         how == "tile_odd" ? 8 : how == "tile_past_shared" ? 32 : 0, out,
+         changes && !how.fixed ? kept : nullptr);
 }
 __global__ void local(CUtensorMap map, int *out) { load(&map, 0, out); }
 // A box of 16 x 2 x 2 bytes, loaded from (-8, 1, 1) of a tensor of 16 x 3 x 2 whose bytes are counted,

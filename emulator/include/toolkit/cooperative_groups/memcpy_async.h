@@ -5,7 +5,6 @@
 #include <cuda/pipeline>
 
 namespace cooperative_groups {
-
 // Each call is a stage.
 template <typename Group, typename T, typename Bytes>
 void memcpy_async(const Group &group, T *to, const T *from, const Bytes &bytes, EMULATOR_SITE) {
@@ -22,5 +21,4 @@ template <typename Group>
 void wait(const Group &group, EMULATOR_SITE) {
     wait_prior<0>(group, where);
 }
-
 } // namespace cooperative_groups

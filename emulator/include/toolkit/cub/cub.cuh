@@ -1,11 +1,10 @@
-// CUB's reductions and sums of a warp and of a block, whose storage may be used again after a
-// __syncthreads(). (CUB: cub::WarpReduce, cub::BlockReduce, cub::BlockScan.)
+// CUB's reductions and scans of a warp and of a block, whose storage may be used again after a
+// __syncthreads(). (CUB: cub::WarpReduce, cub::WarpScan, cub::BlockReduce, cub::BlockScan.)
 #pragma once
 
 #include <cooperative_groups.h>
 
 namespace cub {
-
 namespace cg = cooperative_groups;
 using Sum = cg::plus<>;
 using Min = cg::less<>;
@@ -17,25 +16,29 @@ enum {
     BLOCK_SCAN_WARP_SCANS
 };
 
-template <typename T, int LANES = 32>
-struct WarpReduce {
+// Of some values of each thread: what those before them add up to, which is undefined for the first
+// thread, and what all do. LANES neighbours of a warp:
+template <typename T, int LANES>
+struct Lanes {
     struct TempStorage {
     } & storage;
+    static bool is_first() { return cg::thread_block().thread_rank() % LANES == 0; }
     template <typename Operation>
-    T Reduce(T value, const Operation &operation, EMULATOR_SITE) const {
-        return cg::reduce(cg::thread_block_tile<LANES>(), value, operation, where);
+    std::pair<T, T> sums(T value, const Operation &operation, emulator::Site where) const {
+        const cg::thread_block_tile<LANES> lanes;
+        value = cg::inclusive_scan(lanes, value, operation, where);
+        return {lanes.shfl_up(value, 1, where), lanes.shfl(value, LANES - 1, where)};
     }
-    T Sum(T value, EMULATOR_SITE) const { return Reduce(value, cub::Sum(), where); }
 };
-
-// Warps leave their sums in the storage: a thread's result is of the values up to its own, and all.
+// A block, whose warps leave their sums in the storage:
 template <typename T>
-struct Block {
+struct Threads {
     struct TempStorage {
         T of_warps[32];
     } & storage;
+    static bool is_first() { return cg::thread_block().thread_rank() == 0; }
     template <typename Operation>
-    __forceinline__ std::pair<T, T> scan(T value, const Operation &operation,
+    __forceinline__ std::pair<T, T> sums(T value, const Operation &operation,
                                          emulator::Site where) const {
         const unsigned rank = cg::thread_block().thread_rank(), warp = rank / 32;
         const unsigned threads = cg::thread_block().num_threads();
@@ -43,29 +46,77 @@ struct Block {
         value = cg::inclusive_scan(lanes, value, operation, where);
         if (lanes.thread_rank() == lanes.size() - 1)
             storage.of_warps[warp] = value;
+        T before = lanes.shfl_up(value, 1, where);
         emulator::syncthreads(where);
         T all = storage.of_warps[0];
         for (unsigned next = 1; next * 32 < threads; ++next) {
-            value = next == warp ? operation(all, value) : value;
+            if (next == warp)
+                before = rank % 32 == 0 ? all : operation(all, before);
             all = operation(all, storage.of_warps[next]);
         }
-        return {value, all};
-    }
-    template <typename Operation>
-    __forceinline__ T Reduce(T value, const Operation &operation, EMULATOR_SITE) const {
-        return scan(value, operation, where).second;
-    }
-    __forceinline__ T Sum(T value, EMULATOR_SITE) const { return Reduce(value, cub::Sum(), where); }
-    __forceinline__ void InclusiveSum(T value, T &sum, EMULATOR_SITE) const {
-        sum = scan(value, cub::Sum(), where).first;
-    }
-    __forceinline__ void ExclusiveSum(T value, T &sum, EMULATOR_SITE) const {
-        InclusiveSum(value, sum, where), sum -= value;
+        return {before, all};
     }
 };
+// A reduction's result is the first thread's alone; others get bytes of 0xff.
+template <typename T, typename Of>
+struct Collective : Of {
+    Collective(typename Of::TempStorage &storage) : Of{storage} {}
+    template <typename Operation>
+    __forceinline__ T Reduce(T value, const Operation &operation, EMULATOR_SITE) const {
+        T all = Of::sums(value, operation, where).second;
+        return Of::is_first() ? all : *(T *)std::memset((void *)&all, 0xff, sizeof all);
+    }
+    __forceinline__ T Sum(T value, EMULATOR_SITE) const { return Reduce(value, cub::Sum(), where); }
+    template <typename Operation>
+    __forceinline__ void InclusiveScan(T value, T &to, const Operation &operation,
+                                       EMULATOR_SITE) const {
+        const T before = Of::sums(value, operation, where).first;
+        to = Of::is_first() ? value : operation(before, value);
+    }
+    template <typename Operation>
+    __forceinline__ void ExclusiveScan(T value, T &to, T initial, const Operation &operation,
+                                       EMULATOR_SITE) const {
+        const T before = Of::sums(value, operation, where).first;
+        to = Of::is_first() ? initial : operation(initial, before);
+    }
+    __forceinline__ void InclusiveSum(T value, T &sum, EMULATOR_SITE) const {
+        InclusiveScan(value, sum, cub::Sum(), where);
+    }
+    __forceinline__ void ExclusiveSum(T value, T &sum, EMULATOR_SITE) const {
+        ExclusiveScan(value, sum, T(), cub::Sum(), where);
+    }
+};
+template <typename T, int LANES = 32>
+using WarpReduce = Collective<T, Lanes<T, LANES>>;
+template <typename T, int LANES = 32>
+using WarpScan = Collective<T, Lanes<T, LANES>>;
 template <typename T, int X, int ALGORITHM = 0, int Y = 1, int Z = 1>
-using BlockReduce = Block<T>;
+using BlockReduce = Collective<T, Threads<T>>;
 template <typename T, int X, int ALGORITHM = 0, int Y = 1, int Z = 1>
-using BlockScan = Block<T>;
+using BlockScan = Collective<T, Threads<T>>;
 
+// ITEMS neighbours of each thread; or elements that are as many apart as the block has threads.
+enum { BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_TRANSPOSE };
+enum { BLOCK_STORE_DIRECT, BLOCK_STORE_STRIPED, BLOCK_STORE_TRANSPOSE };
+template <typename T, int X, int ITEMS, int ALGORITHM = 0, int Y = 1, int Z = 1>
+struct BlockLoad {
+    static constexpr int THREADS = X * Y * Z, ALL = THREADS * ITEMS;
+    struct TempStorage {
+    } & storage;
+    static int place(int i) {
+        const int rank = int(cg::thread_block().thread_rank());
+        return ALGORITHM == BLOCK_LOAD_STRIPED ? i * THREADS + rank : rank * ITEMS + i;
+    }
+    __forceinline__ void Load(auto from, T (&items)[ITEMS], int valid = ALL) const {
+        for (int i = 0; i < ITEMS; ++i)
+            items[i] = place(i) < valid ? from[place(i)] : items[i];
+    }
+    __forceinline__ void Store(auto to, const T (&items)[ITEMS], int valid = ALL) const {
+        for (int i = 0; i < ITEMS; ++i)
+            if (place(i) < valid)
+                to[place(i)] = items[i];
+    }
+};
+template <typename T, int X, int ITEMS, int ALGORITHM = 0, int Y = 1, int Z = 1>
+using BlockStore = BlockLoad<T, X, ITEMS, ALGORITHM, Y, Z>;
 } // namespace cub
