@@ -151,8 +151,10 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     const char *mine = places[now.mine.place].operation;
     const bool is_known = operation != nullptr && order::knows_issue_of(other);
     if (!is_known && order::is_of_earlier_work(other))
-        return "nothing orders the two: the launch before may still run (griddepcontrol.wait is "
-               "missing), or the streams are not ordered";
+        return current_cluster == nullptr && now.access.where.pc != 0
+                   ? "the host has not waited for that (cudaStreamSynchronize)"
+                   : "nothing orders the two: the launch before may still run (griddepcontrol.wait "
+                     "is missing), or the streams are not ordered";
     if (!is_known && order::is_before(other, now.space))
         return "what orders the two has .cta scope: a peer needs .release.cluster";
     // A reader that is after the write before has waited for that one, and is overtaken.

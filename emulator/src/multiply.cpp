@@ -155,8 +155,7 @@ void wmma_access(const char *what, const void *address, std::size_t stride, Site
     warp_together(
         what, nullptr, [](void **) {}, where);
     if (std::uintptr_t(address) % 32 != 0 || stride % 16 != 0)
-        reject(where, "%s needs a 32-byte aligned address and rows a multiple of 16 bytes apart",
-               what);
+        reject(where, "%s needs a 32-byte aligned address and rows 16 n bytes apart", what);
 }
 void widen(const Half *from, float *to, int count) {
     for (int i = 0; i < count; ++i)

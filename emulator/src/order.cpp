@@ -474,7 +474,8 @@ Identity issuer_of(const Epoch &epoch) {
 std::string name_of(const Epoch &epoch) {
     const auto found = clusters.find(epoch.cluster);
     if (found == clusters.end())
-        return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
+        return epoch.cluster == now->cluster ? "the host or a copy on a stream"
+                                             : "an earlier launch or copy";
     const ClusterRecord &cluster = found->second;
     const Identity who = issuer_of(epoch);
     std::string name = format("thread %d of CTA %d (warp %d, lane %d)", who.thread, who.cta,

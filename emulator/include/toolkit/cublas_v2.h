@@ -116,4 +116,3 @@ inline cublasStatus_t cublasGemmEx(EMULATOR_GEMM, const void *alpha, const void 
 EMULATOR_TYPED_GEMM(S, float, CUDA_R_32F)
 EMULATOR_TYPED_GEMM(D, double, CUDA_R_64F)
 EMULATOR_TYPED_GEMM(H, __half, CUDA_R_16F)
-#undef EMULATOR_TYPED_GEMM

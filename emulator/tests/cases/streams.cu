@@ -2,7 +2,7 @@
 // Device Memory; Runtime, API Synchronization Behavior; cudaMemcpy).
 // expect event, event_beside, default_stream: silent
 // expect no_event, event_before, non_blocking: race|hazard|wrong
-// expect pinned_read, pinned_written: race|hazard|wrong
+// expect pinned_read, pinned_written: race|hazard|wrong, says the host has not waited for
 // expect pinned_read fixed, pinned_written fixed: silent
 // expect device_pointers: silent
 // expect host_pointer: address, says a thread reads 4 bytes .* of the host
