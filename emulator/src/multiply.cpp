@@ -168,10 +168,14 @@ void widen(const Bfloat *from, float *to, int count) {
 
 template <int N, typename Sum>
 void multiply_add(Sum *sums, const Sum *a, const Sum *b, int m, int k) {
-    for (int row = 0; row < m; ++row)
+    for (; m > 0; --m, a += k, sums += N) {
+        Sum row[N];
+        std::copy_n(sums, N, row);
         for (int i = 0; i < k; ++i)
             for (int column = 0; column < N; ++column)
-                sums[row * N + column] += a[row * k + i] * b[i * N + column];
+                row[column] += a[i] * b[i * N + column];
+        std::copy_n(row, N, sums);
+    }
 }
 #define MULTIPLY_ADD(N, Sum)                                                                       \
     template void multiply_add<N>(Sum *, const Sum *, const Sum *, int, int);

@@ -6,7 +6,10 @@
 #include "emulator/tensor_core.h"
 
 #include <algorithm>
-#include <utility>
+#include <array>
+
+// Not seen by the hooks of accesses.cpp.
+#define EMULATOR_UNSEEN __attribute__((no_sanitize("thread")))
 
 namespace emulator {
 // A lane's part of a matrix of so many lines, which are columns of B and rows of the others. The
@@ -16,13 +19,13 @@ struct Fragment {
     static constexpr int COUNT = LINES * LENGTH / 32;
     T x[COUNT];
 
-    // The line of a lane's element, and the place there.
-    static std::pair<int, int> place(int lane, int i) {
+    // The line of a lane's element, times 256, and the place there.
+    EMULATOR_UNSEEN static constexpr int place(int lane, int i) {
         constexpr int PAIR = IS_SUM ? 2 : std::max(4 / int(sizeof(T)), 1);
         constexpr int BELOW = IS_B || LINES == 8 ? 1 : 2, BESIDE = LENGTH / 4 / PAIR;
         const int block = i / PAIR / BELOW;
-        return {lane / 4 + (i / PAIR % BELOW + block / BESIDE * BELOW) * 8,
-                (lane % 4 + block % BESIDE * 4) * PAIR + i % PAIR};
+        return (lane / 4 + (i / PAIR % BELOW + block / BESIDE * BELOW) * 8) * 256 +
+               (lane % 4 + block % BESIDE * 4) * PAIR + i % PAIR;
     }
 };
 
@@ -43,32 +46,41 @@ struct Product {
     void call(const char *what, Site where) { warp_mma(what, this, multiply, M * N * K, where); }
 
 private:
-    // Of each lane's part: visit(element, line, place).
-    template <typename Part, typename Visit>
-    [[gnu::no_sanitize("thread")]] static void each(void **lanes, Part Product::*part,
-                                                    const Visit &visit) {
-        for (int lane = 0; lane < 32; ++lane)
-            for (int i = 0; i < std::remove_pointer_t<Part>::COUNT; ++i) {
-                const auto [line, at] = std::remove_pointer_t<Part>::place(lane, i);
-                visit((static_cast<Product *>(lanes[lane])->*part)->x[i], line, at);
+    // Of each lane's part: visit(element, where it is in an array, whose lines are so far apart).
+    template <int LINE_BY, int BY, typename Part, typename Visit>
+    EMULATOR_UNSEEN static void each(void **lanes, Part Product::*part, const Visit &visit) {
+        using Of = std::remove_const_t<std::remove_pointer_t<Part>>;
+        static constexpr auto PLACES = [] {
+            std::array<std::uint16_t, 32 * Of::COUNT> made{};
+            for (int i = 0; i < 32 * Of::COUNT; ++i) {
+                const int place = Of::place(i / Of::COUNT, i % Of::COUNT);
+                made[i] = std::uint16_t(place / 256 * LINE_BY + place % 256 * BY);
             }
+            return made;
+        }();
+        const std::uint16_t *place = PLACES.data();
+        for (int lane = 0; lane < 32; ++lane) {
+            auto *const x = (static_cast<Product *>(lanes[lane])->*part)->x;
+            for (int i = 0; i < Of::COUNT; ++i)
+                visit(x[i], *place++);
+        }
     }
-    [[gnu::no_sanitize("thread")]] static void multiply(void **lanes) {
+    EMULATOR_UNSEEN static void multiply(void **lanes) {
         using Sum = SumOf<D>;
         A left[M * K];
         B right[K * N];
+        D addend[M * N];
         Sum wide_left[M * K], wide_right[K * N], sums[M * N];
-        each(lanes, &Product::a, [&](A x, int row, int i) { left[row * K + i] = x; });
-        each(lanes, &Product::b, [&](B x, int column, int i) { right[i * N + column] = x; });
-        each(lanes, &Product::c,
-             [&](D x, int row, int column) { sums[row * N + column] = Sum(x); });
+        each<K, 1>(lanes, &Product::a, [&](const A &x, int at) EMULATOR_UNSEEN { left[at] = x; });
+        each<1, N>(lanes, &Product::b, [&](const B &x, int at) EMULATOR_UNSEEN { right[at] = x; });
+        each<N, 1>(lanes, &Product::c, [&](const D &x, int at) EMULATOR_UNSEEN { addend[at] = x; });
         widen(left, wide_left, M * K);
         widen(right, wide_right, K * N);
+        widen(addend, sums, M * N);
         multiply_add<N>(sums, wide_left, wide_right, M, K);
         const bool saturates = static_cast<Product *>(lanes[0])->saturates;
-        each(lanes, &Product::d, [&](D &x, int row, int column) {
-            const Sum sum = sums[row * N + column];
-            x = D(saturates ? std::clamp<Sum>(sum, INT32_MIN, INT32_MAX) : sum);
+        each<N, 1>(lanes, &Product::d, [&](D &x, int at) EMULATOR_UNSEEN {
+            x = D(saturates ? std::clamp<Sum>(sums[at], INT32_MIN, INT32_MAX) : sums[at]);
         });
     }
 };

@@ -368,8 +368,9 @@ inline std::uint32_t movmatrix(std::uint32_t pair, Site where) {
 // fp16 numbers if they are no floats or integers.
 template <int M, int K, typename A, typename B, typename D, int D_COUNT, typename R, int A_COUNT,
           int B_COUNT>
-void mma(const char *what, D (&d)[D_COUNT], const R (&a)[A_COUNT], const R (&b)[B_COUNT],
-         const D (&c)[D_COUNT], Site where, bool saturates = false) {
+EMULATOR_UNSEEN void mma(const char *what, D (&d)[D_COUNT], const R (&a)[A_COUNT],
+                         const R (&b)[B_COUNT], const D (&c)[D_COUNT], Site where,
+                         bool saturates = false) {
     using Sum = std::conditional_t<std::is_same_v<D, std::uint32_t>, Half, D>;
     Fragment<Sum, M, 8, false, true> sums = __builtin_bit_cast(decltype(sums), c);
     const auto left = __builtin_bit_cast(Fragment<A, M, K, false, false>, a);

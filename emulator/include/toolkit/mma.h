@@ -41,10 +41,11 @@ struct fragment : Part<Use, M, N, K, T> {
 
     // Where the current lane's element is in memory.
     template <typename Element>
-    static Element &element(Element *matrix, int i, unsigned stride, layout_t layout) {
-        const auto [line, at] = fragment::place(int(threadIdx.x) % 32, i);
+    EMULATOR_UNSEEN static Element &element(Element *matrix, int i, unsigned stride,
+                                            layout_t layout) {
+        const int place = fragment::place(int(threadIdx.x) % 32, i), line = place / 256;
         const bool is_contiguous = (layout == mem_row_major) != std::is_same_v<Use, matrix_b>;
-        return matrix[is_contiguous ? line * stride + at : at * stride + line];
+        return matrix[is_contiguous ? line * stride + place % 256 : place % 256 * stride + line];
     }
 };
 
@@ -75,12 +76,18 @@ __forceinline__ void store_matrix_sync(T *matrix, const fragment<accumulator, M,
         fragment.element(matrix, i, stride, layout) = fragment.x[i];
 }
 
-// d = a * b + c, with sums in the accumulators' type; the whole warp calls it.
+// d = a * b + c, with sums in the accumulators' type; the whole warp calls it. Copies leave the
+// fragments in registers.
 template <int M, int N, int K, typename T, typename A, typename B>
-void mma_sync(fragment<accumulator, M, N, K, T> &d, const A &a, const B &b,
-              const fragment<accumulator, M, N, K, T> &c, bool saturates = false, EMULATOR_SITE) {
-    emulator::Product<M, N, K, typename A::element_type, typename B::element_type, T>{&d, &a, &b,
-                                                                                      &c, saturates}
-        .call("wmma::mma_sync", where);
+__forceinline__ void mma_sync(fragment<accumulator, M, N, K, T> &d, const A &a, const B &b,
+                              const fragment<accumulator, M, N, K, T> &c, bool saturates = false,
+                              EMULATOR_SITE) {
+    const A left = a;
+    const B right = b;
+    auto sums = c;
+    using Product =
+        emulator::Product<M, N, K, typename A::element_type, typename B::element_type, T>;
+    Product{&sums, &left, &right, &sums, saturates}.call("wmma::mma_sync", where);
+    d = sums;
 }
 } // namespace nvcuda::wmma

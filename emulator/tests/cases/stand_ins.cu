@@ -1,10 +1,10 @@
 // RIGHT: WMMA of each type and other sizes (Guide, Warp Matrix Functions), e5m2 (CUDA Math API, FP8),
-// torch::Tensor, CUB's loads, stores and scans, labelled groups, host functions on streams.
+// torch::Tensor, CUB's scans, labelled groups, host functions on streams.
 // expect: silent
 #include "common.h"
 #include <ATen/ATen.h>
 #include <cooperative_groups.h>
-#include <cub/block/block_load.cuh>
+#include <cub/block/block_scan.cuh>
 #include <cuda_fp8.h>
 #include <mma.h>
 using namespace nvcuda;
@@ -35,17 +35,15 @@ template <int M, int N, int K, typename AB, typename E, typename T> bool is_righ
     return true;
 }
 __global__ void blocks(const int *in, int *out, int more = 2) { // the default is not launched with
-    using Load = cub::BlockLoad<int, 64, 2>;
     using Scan = cub::BlockScan<int, 64>;
-    __shared__ union { Load::TempStorage load; Scan::TempStorage scan; } storage;
-    int items[2], before, largest;
-    Load(storage.load).Load(in, items);
-    Scan(storage.scan).ExclusiveSum(items[0] + items[1], before);
+    __shared__ Scan::TempStorage storage;
+    int before, largest;
+    Scan(storage).ExclusiveSum(in[2 * threadIdx.x] + in[2 * threadIdx.x + 1], before);
     __syncthreads();
-    Scan(storage.scan).InclusiveScan(threadIdx.x ^ 1, largest, cub::Max());
+    Scan(storage).InclusiveScan(threadIdx.x ^ 1, largest, cub::Max());
     const auto own = cooperative_groups::labeled_partition(cooperative_groups::coalesced_threads(), 1);
-    items[0] = before, items[1] = largest + more - 2 * int(own.size());
-    cub::BlockStore<int, 64, 2>(storage.load).Store(out, items);
+    out[2 * threadIdx.x] = before;
+    out[2 * threadIdx.x + 1] = largest + more - 2 * int(own.size());
 }
 void add(torch::Tensor in, torch::Tensor out) {
     TORCH_CHECK(in.size(-1) == 128 && in.stride(0) == 128 && out.dtype() == torch::kInt32);

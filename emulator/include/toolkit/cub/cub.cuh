@@ -94,29 +94,4 @@ template <typename T, int X, int ALGORITHM = 0, int Y = 1, int Z = 1>
 using BlockReduce = Collective<T, Threads<T>>;
 template <typename T, int X, int ALGORITHM = 0, int Y = 1, int Z = 1>
 using BlockScan = Collective<T, Threads<T>>;
-
-// ITEMS neighbours of each thread; or elements that are as many apart as the block has threads.
-enum { BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_TRANSPOSE };
-enum { BLOCK_STORE_DIRECT, BLOCK_STORE_STRIPED, BLOCK_STORE_TRANSPOSE };
-template <typename T, int X, int ITEMS, int ALGORITHM = 0, int Y = 1, int Z = 1>
-struct BlockLoad {
-    static constexpr int THREADS = X * Y * Z, ALL = THREADS * ITEMS;
-    struct TempStorage {
-    } & storage;
-    static int place(int i) {
-        const int rank = int(cg::thread_block().thread_rank());
-        return ALGORITHM == BLOCK_LOAD_STRIPED ? i * THREADS + rank : rank * ITEMS + i;
-    }
-    __forceinline__ void Load(auto from, T (&items)[ITEMS], int valid = ALL) const {
-        for (int i = 0; i < ITEMS; ++i)
-            items[i] = place(i) < valid ? from[place(i)] : items[i];
-    }
-    __forceinline__ void Store(auto to, const T (&items)[ITEMS], int valid = ALL) const {
-        for (int i = 0; i < ITEMS; ++i)
-            if (place(i) < valid)
-                to[place(i)] = items[i];
-    }
-};
-template <typename T, int X, int ITEMS, int ALGORITHM = 0, int Y = 1, int Z = 1>
-using BlockStore = BlockLoad<T, X, ITEMS, ALGORITHM, Y, Z>;
 } // namespace cub
