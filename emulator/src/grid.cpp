@@ -160,7 +160,7 @@ void say_if_slow() {
     if (advice == nullptr || ((time.count() < 2 || minutes < 1) && all.count() < 20))
         return;
     const std::string what =
-        minutes < 1 ? format("the launches have taken %.0f s so far", all.count())
+        minutes < 1 ? format("%.0f s have passed since the first launch", all.count())
                     : format("this launch of %zu CTAs of %zu threads will take about %.0f minutes",
                              std::size_t(volume(gridDim)), std::size_t(volume(blockDim)), minutes);
     dprintf(std::atoi(std::getenv("EMULATOR_ADVICE_TO")), "%s. %s\n", what.c_str(), advice);

@@ -12,7 +12,7 @@
 
 namespace emulator::proof {
 // By the page's numbers. SUMS, which is no gap: atomics have added rounded numbers.
-// ATOMICS is a part of CHOICES that can be explored.
+// ATOMICS is a part of CHOICES that can be explored; where BYTES fails is a report.
 enum Condition { SUMS, RACES, PHASES, WAITS, BYTES, CHOICES, ATOMICS };
 // A condition fails there: a gap in the proof, and no mistake. The first of each is kept.
 void fails(Condition condition, const char *why, const Origin &where);

@@ -147,7 +147,7 @@ r(P) -> 1: { .reg .pred p; mbarrier.init.b64 [%1], 2; mbarrier.inval.b64 [%1];\n
 l(SGr) 0 -> 0: { bra.uni $L_end; cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%3, %3}], [%1]; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%1], %3; $L_end: }
 l(S) -> 0: { bra.uni $L_end; mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1; mbarrier.arrive_drop.shared::cta.b64 %0, [%1]; $L_end: }
 l(G) -> 0: { bra.uni $L_end; fence.proxy.tensormap::generic.acquire.gpu [%1], 128; discard.global.L2 [%1], 128; applypriority.global.L2::evict_normal [%1], 128; $L_end: }
-ffffr(r) 0 -> 0 0 0 0 0: { bra.uni $L_end; activemask.b32 %4; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%5,%5}, {%5}, {%0,%1,%2,%3}; movmatrix.sync.aligned.m8n8.trans.b16 %4, %5; $L_end: }
+ffffr(r) 0 -> 0 0 0 0 0: { bra.uni $L_end; activemask.b32 %4; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%5,%5}, {%5}, {%0,%1,%2,%3}; mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%5,%5,%5,%5}, {%5,%5}, {%0,%1,%2,%3}; { .reg .f64 d<4>; mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d0,d1}, {d2}, {d3}, {d0,d1}; } movmatrix.sync.aligned.m8n8.trans.b16 %4, %5; $L_end: }
 # What is around instructions: operands, scopes, comments, jumps, special registers.
 +r(r) 40 2 -> 42: add.u32 %0, %0, %1;
 rr() -> 0 1: mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;
