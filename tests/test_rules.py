@@ -59,7 +59,7 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52366,
+    ".": 52367,
     "emulator": 13300,
     "emulator/tests": 2851,
     "common/harness common/step.h": 5811,

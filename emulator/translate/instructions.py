@@ -345,6 +345,7 @@ class Writer:
         return f"std::uint32_t({address})"
 
     def place(self, operand: Operand, kind: str) -> str:
+        kind = "own" if self.known.get("space") in (".shared", ".shared::cta") else kind
         what = f'"{self.known["opcode"]}", ' if kind == "own" else ""
         return f"{CORE}{kind}_at({self.shared(operand)}, {what}{HERE})"
 
