@@ -20,7 +20,7 @@ EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-
     -fno-tree-loop-distribute-patterns -U_FORTIFY_SOURCE $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
-    --param=tsan-distinguish-volatile=1 \
+    --param=tsan-distinguish-volatile=1 --param=tsan-instrument-func-entry-exit=0 \
     -fno-strict-aliasing $(EMULATOR_INCLUDE)
 # Lists an object's headers beside it, those of -isystem too, so that a changed header rebuilds what
 # includes it.
@@ -43,7 +43,7 @@ keep_emulator_flags = $(call keep,$(BUILD)/emulator/flags,$(CXX) $(EMULATOR_FLAG
 # headers that they share. The sources of a group also share their anonymous namespaces. `often` is
 # what runs for each access, product or switch of threads; -O1 halves the time that the rest takes to
 # compile, and costs a run 2 to 4 %.
-EMULATOR_OFTEN := accesses bank_conflicts barriers blas cells clocks copies fiber mbarrier multiply \
+EMULATOR_OFTEN := accesses barriers blas cells clocks copies fiber mbarrier multiply \
     operations order scheduler warp wgmma
 EMULATOR_SOURCES_often := $(EMULATOR_OFTEN:%=emulator/src/%.cpp)
 EMULATOR_SOURCES_rest := $(filter-out $(EMULATOR_SOURCES_often),$(wildcard emulator/src/*.cpp))
@@ -58,9 +58,11 @@ $(EMULATOR): $(EMULATOR_OBJECTS)
 	$(Q)ld -r --force-group-allocation -o $@.o $^
 	$(Q)$(OBJCOPY) -w -L '_ZNSt*' -L '_ZNKSt*' -L '_ZSt*' -L '_ZZNSt*' $@.o && rm -f $@ && ar rcs $@ $@.o
 
-# What translate/ builds a program with: it reads these lines. @ is the folder above this one.
+# What translate/ builds a program with: it reads these lines. @ is the folder above this one. What
+# calls a helper is known where it is inlined, as on a GPU.
 PARTS = 'CXX=$(CXX)' 'VERSION=$(VERSION)' 'FLAGS=$(patsubst \
-    emulator/%,@/emulator/%,$(patsubst -I%,-I@/%,$(KERNEL_FLAGS)))'
+    emulator/%,@/emulator/%,$(patsubst -I%,-I@/%,$(KERNEL_FLAGS))) -finline-functions -fno-partial-inlining \
+    --param=max-inline-insns-auto=500 --param=max-inline-insns-single=500 --param=early-inlining-insns=100'
 VERSION = $(or $(shell git log -1 --date=format:%Y.%m.%d --format=%cd-%h -- emulator common/formats 2>/dev/null),unknown)
 .PHONY: emulate-parts emulate-version
 emulate-parts: $(EMULATOR)

@@ -10,8 +10,8 @@ SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
 # Device headers with inline PTX become C++ that calls the emulator, unless common/device/emulated replaces them.
 TRANSLATED := $(patsubst common/%,$(BUILD)/emulated/include/%,$(filter-out $(subst emulated/device/,,\
     $(wildcard common/device/emulated/device/*)),$(shell grep -lw asm common/device/*.cuh)))
-$(TRANSLATED): $(BUILD)/emulated/include/%: common/% $(wildcard emulator/translate/*.*) | need-python
-	$(call run,translate $<,$(PYTHON) -m emulator.translate.ptx $< >$@)
+$(TRANSLATED): $(BUILD)/emulated/include/%: common/% common/device/emulated/translate.py $(wildcard emulator/translate/*.*) | need-python
+	$(call run,translate $<,$(PYTHON) -m common.device.emulated.translate $< >$@)
 $(KERNELS:%=%.o) $(BUILD)/library/linear-emulated.o $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags \
     | $(TRANSLATED)
 	$(call run,c++ $(SOURCE),$(CXX) -Icommon/device/emulated -I$(BUILD)/emulated/include $(KERNEL_FLAGS) \

@@ -44,7 +44,8 @@ struct Wgmma {
     std::vector<std::uint32_t> a_chunks{}, b_chunks{}; // of A: none if it is in registers
     std::vector<std::uint8_t> a{};                     // the operand
     float *sums[128] = {};
-    std::uint64_t groups[128] = {}; // of each thread
+    std::vector<float *> apart[128] = {}; // of a thread, if they are not in a row
+    std::uint64_t groups[128] = {};       // of each thread
     int arrived = 0;
     order::Carrier called{}; // from the callers to the operation
 };
@@ -58,8 +59,10 @@ struct Warpgroup {
     Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - executed)]; }
 };
 
-// Why a thread does not come after the end of the wgmma, of its CTA, that made an access.
-std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread);
+// Why a thread does not come after the end of the wgmma, of its CTA, that made an access; and a
+// note where another thread, that called it, told of it, if one did.
+std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread,
+                               std::vector<Note> &notes);
 
 // ---------------------------------------------------------------------------- products
 // The fragments that a warp's lanes hold, and the arithmetic of the tensor cores: products of

@@ -1,7 +1,6 @@
-#include "emulator/barriers.h"
+#include "emulator/together.h"
 
 #include "machine.h"
-#include "emulator/warp.h"
 
 #include <algorithm>
 
@@ -110,6 +109,7 @@ void arrive(bool waits, int id, int expected, Site where, bool vote = false) {
         fail(Mistake::MISUSE, where, "arrived again here",
              "warp %d arrives a second time in one phase of barrier %d, which waits for %s",
              thread.warp(), id, count_name(barrier.expected).c_str());
+    tells(where);
     order::release(barrier.carrier(barrier.phase));
     order::merge(barrier.fenced[barrier.phase % 2], order::running().fenced);
     barrier.votes[barrier.phase % 2] += vote;
@@ -164,6 +164,23 @@ int barrier_sync_count(int id, int threads, bool predicate, Site where) {
     return sync("a barrier with a vote", id, threads, where, predicate);
 }
 
+void tells(Site where) {
+    Thread &self = *current;
+    self.told[self.tellings++ % std::size(self.told)] = {order::epoch_now().time, where};
+}
+
+bool add_told(const Thread &thread, std::vector<Note> &notes) {
+    const std::int32_t known = order::known_time(*thread.context);
+    const Told *last = nullptr;
+    for (const Told &one : thread.told)
+        if (one.where.line() > 0 && one.time <= known && (last == nullptr || one.time > last->time))
+            last = &one;
+    if (last != nullptr)
+        notes.push_back(
+            note_at(thread, last->where, "told others here, before which it must wait"));
+    return last != nullptr;
+}
+
 void syncthreads(Site where) { named_barrier_sync(0, ALL_THREADS, where); }
 
 void cluster_arrive(Site where, bool relaxed, bool aligned) {
@@ -177,6 +194,7 @@ void cluster_arrive(Site where, bool relaxed, bool aligned) {
     schedule_point();
     story::record(where, relaxed ? "arrives, relaxed" : "arrives", "cluster barrier, phase %d",
                   int(cluster.phase));
+    tells(where);
     if (!relaxed)
         order::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;

@@ -21,16 +21,16 @@ std::size_t output_bytes = 0;
 
 // ---------------------------------------------------------------------------- places
 // Where an access was made, and by which operation: numbers that fit into a cell.
-struct Place {
+struct AccessPlace {
     Origin where;
     const char *operation;
     const char *commuting;
 
-    bool operator==(const Place &) const = default;
+    bool operator==(const AccessPlace &) const = default;
 };
-std::vector<Place> places;
+std::vector<AccessPlace> places;
 
-std::uint32_t number_of(const Place &place) {
+std::uint32_t number_of(const AccessPlace &place) {
     static std::uint32_t recent[256];
     const Origin &where = place.where;
     const std::size_t key =
@@ -89,7 +89,7 @@ std::string who(const Epoch &epoch) {
 }
 
 Note note_of(const Epoch &epoch, bool is_write) {
-    const Place &place = places[epoch.place];
+    const AccessPlace &place = places[epoch.place];
     const std::string did = place.operation != nullptr ? " was issued here"
                             : is_write                 ? " wrote here"
                                                        : " read here";
@@ -112,7 +112,7 @@ const Thread *thread_of(const order::Identity &who) {
 
 // What is missing after an operation, which reads or writes `of_source`, its source, for that to be
 // over.
-std::string missing_after(const Epoch &operation, bool of_source) {
+std::string missing_after(const Epoch &operation, bool of_source, std::vector<Note> &notes) {
     const std::string_view name = places[operation.place].operation;
     const order::Identity by = order::issuer_of(operation);
     const bool is_copy = name == "cp.async", is_store = name == "TMA store";
@@ -120,33 +120,33 @@ std::string missing_after(const Epoch &operation, bool of_source) {
         (!is_copy && !is_store))
         return wait_of(name) + std::string(" is missing, or a barrier after it");
     const Thread &issuer = *thread_of(by);
-    const char *wait = is_copy     ? "cp.async.wait_group"
-                       : of_source ? "cp.async.bulk.wait_group.read"
-                                   : "cp.async.bulk.wait_group";
+    const OperationGroups &groups = is_copy ? issuer.copies : issuer.bulk;
+    const bool by_other = &issuer != thread_of(order::running().who), read = is_store && of_source;
     if (order::known_of(operation, issuer.context->clock, operation.cluster).done[0] >=
         operation.time)
-        return format("a barrier after %s is missing", wait);
-    return (is_copy ? issuer.copies : issuer.bulk)
-        .missing(is_copy ? "cp.async.commit_group" : "cp.async.bulk.commit_group", wait, by.group,
-                 &issuer != thread_of(order::running().who));
+        return "a barrier after " + groups.wait_name(read) + " is missing";
+    if (by_other)
+        add_told(issuer, notes);
+    return groups.missing(by.group, by_other, read);
 }
 
 // Why the running agent does not come after the end of an operation, as far as it is known.
-std::string why_unwaited(const Epoch &operation, bool writes) {
+std::string why_unwaited(const Epoch &operation, bool writes, std::vector<Note> &notes) {
     const char *const name = places[operation.place].operation;
     const order::Context &mine = order::running();
     std::string why;
     if (current_cluster != nullptr && operation.cluster == mine.cluster) {
         const Thread &thread = *thread_of(mine.who);
-        why = std::string_view(name).starts_with("wgmma") ? why_wgmma_unwaited(operation, thread)
-                                                          : why_copy_unwaited(operation, thread);
+        why = std::string_view(name).starts_with("wgmma")
+                  ? why_wgmma_unwaited(operation, thread, notes)
+                  : why_copy_unwaited(operation, thread);
     }
-    return why.empty() ? missing_after(operation, !writes) : why;
+    return why.empty() ? missing_after(operation, !writes, notes) : why;
 }
 
 // Which of the two came too early, as far as it is known.
-std::string explanation(const Running &now, const Epoch &other, bool other_writes,
-                        const Cell &cell) {
+std::string explanation(const Running &now, const Epoch &other, bool other_writes, const Cell &cell,
+                        std::vector<Note> &notes) {
     const char *operation = places[other.place].operation;
     const char *mine = places[now.mine.place].operation;
     const bool is_known = operation != nullptr && order::knows_issue_of(other);
@@ -164,7 +164,7 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     if (operation != nullptr && (is_known || (is_read && !is_overtaken)))
         return format("the %s was %snot waited for: %s", operation,
                       is_known ? "issued before, and " : "",
-                      why_unwaited(other, other_writes).c_str());
+                      why_unwaited(other, other_writes, notes).c_str());
     const char *const early = is_overtaken ? operation : is_read && !other_writes ? mine : nullptr;
     if (early != nullptr)
         return format("the %s overwrites what is still to be read: it did not wait until the "
@@ -172,13 +172,16 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
                       early);
     if (is_overtaken && mine != nullptr)
         return format("the %s may still read what was there: %s", mine,
-                      missing_after(now.mine, true).c_str());
+                      missing_after(now.mine, true, notes).c_str());
     if (operation != nullptr && other.agent == now.mine.agent && other.cluster == now.mine.cluster)
         return "the earlier one of the same thread was not waited for: has the ring as many "
                "stages?";
     if (operation != nullptr && now.mine.place == other.place)
         return "nothing orders the two: should one thread alone issue it?";
-    return "nothing orders the two";
+    return std::min(now.mine.strength, other.strength) == std::uint8_t(Strength::VOLATILE)
+               ? "nothing orders the two; before a volatile write that is a flag's, a "
+                 "__threadfence() is missing"
+               : "nothing orders the two";
 }
 
 [[noreturn]] void fail_as(Mistake mistake, const std::string &what, std::vector<Note> notes) {
@@ -204,7 +207,7 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
     for (const Epoch &one : {now.mine, other})
         if (current_cluster != nullptr && cause.empty())
             cause = too_few_bytes(one, notes);
-    both = cause.empty() ? both + ", and " + explanation(now, other, other_writes, cell)
+    both = cause.empty() ? both + ", and " + explanation(now, other, other_writes, cell, notes)
                          : cause + ": " + both;
     fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE, both, notes);
 }
@@ -260,9 +263,7 @@ void fail_unwritten(const Running &now) {
                     format("where a %s has not landed yet", load->name) +
                     (!cause.empty() ? ""
                      : std::string_view(load->name) == "cp.async"
-                         ? ": " + load->issuer->copies.missing("cp.async.commit_group",
-                                                               "cp.async.wait_group", load->group,
-                                                               load->issuer != current)
+                         ? ": " + load->issuer->copies.missing(load->group, load->issuer != current)
                          : format(": %s is missing, or passes too early", wait_of(load->name))),
                 notes);
     }

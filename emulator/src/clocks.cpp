@@ -1,4 +1,4 @@
-#include "clocks.h"
+#include "order.h"
 
 #include <algorithm>
 #include <utility>

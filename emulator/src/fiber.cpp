@@ -1,12 +1,8 @@
 // makecontext() starts a function on each stack, once; a switch needs no system call. A longjmp()
 // to another stack fails the check that _FORTIFY_SOURCE adds: rules.mk turns it off.
-#include "fiber.h"
+#include "machine.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -34,11 +30,6 @@ bool is_new_stack = false;
 ucontext_t maker; // of a new stack
 void (*first_function)() = nullptr;
 
-[[noreturn]] void give_up(const char *doing) {
-    std::fprintf(stderr, "cannot %s: %s\n", doing, std::strerror(errno));
-    std::exit(1);
-}
-
 // Fibers on this stack continue here, one after the other.
 void start() {
     Fiber &own = stacks.started.back();
@@ -55,18 +46,18 @@ void start() {
 void prepare_next_stack() {
     char *const guard = stacks.begin + stacks.started.size() * stacks.stride;
     if (mprotect(guard, stacks.guard, PROT_NONE) != 0)
-        give_up("protect the page below a stack");
+        give_up("cannot protect the page below a stack: %m");
     stacks.started.emplace_back();
     is_new_stack = true;
     static ucontext_t context;
     if (getcontext(&context) != 0)
-        give_up("prepare a fiber");
+        give_up("cannot prepare a fiber: %m");
     context.uc_stack.ss_sp = guard + stacks.guard;
     context.uc_stack.ss_size = FIBER_STACK;
     context.uc_link = nullptr;
     makecontext(&context, start, 0);
     if (swapcontext(&maker, &context) != 0)
-        give_up("start a fiber");
+        give_up("cannot start a fiber: %m");
 }
 } // namespace
 
@@ -74,13 +65,13 @@ void fiber_stacks_reserve(int count) {
     if (count <= stacks.count)
         return;
     if (stacks.begin != nullptr && munmap(stacks.begin, stacks.count * stacks.stride) != 0)
-        give_up("unmap the stacks of the emulated threads");
+        give_up("cannot unmap the stacks of the emulated threads: %m");
     const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
     const std::size_t stride = page + FIBER_STACK;
     void *mapping = mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
-        give_up("map the stacks of the emulated threads");
+        give_up("cannot map the stacks of the emulated threads: %m");
     stacks = {static_cast<char *>(mapping), count, page, stride, {}};
 }
 

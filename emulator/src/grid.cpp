@@ -1,7 +1,6 @@
 #include "machine.h"
 
-#include "emulator/barriers.h"
-#include "emulator/warp.h"
+#include "emulator/together.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +15,7 @@ namespace {
 struct RunningGrid {
     const Grid *grid = nullptr;
     const std::function<void()> *body = nullptr;
-    int clusters = 0, begun = 0, ended = 0;
+    int clusters = 0, begun = 0;
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 RunningGrid running_grid;
@@ -53,8 +52,8 @@ void check_operations_done(Cta &cta) {
 void exit_thread() {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
-    thread.bulk.check_exit("TMA store", "cp.async.bulk.commit_group");
-    thread.wgmmas.check_exit("wgmma", "wgmma.commit_group", "wgmma.wait_group");
+    thread.bulk.check_exit("TMA store");
+    thread.wgmmas.check_exit("wgmma", true);
     proof::does_something_else();
     thread.finished = true;
     order::release(cta.exits);
@@ -154,7 +153,7 @@ void say_if_slow() {
     static const char *advice = std::getenv("EMULATOR_ADVICE");
     const std::chrono::duration<double> time =
         std::chrono::steady_clock::now() - running_grid.start;
-    const double minutes = time.count() / 60 * running_grid.clusters / ++running_grid.ended;
+    const double minutes = time.count() / 60 * running_grid.clusters / running_grid.begun;
     static const auto first = running_grid.start;
     const std::chrono::duration<double> all = running_grid.start - first;
     if (advice == nullptr || ((time.count() < 2 || minutes < 1) && all.count() < 20))
@@ -209,10 +208,14 @@ void grid_sync(Site where) {
     const std::uint64_t phase = grid.phase;
     story::record(where, "syncs", "grid barrier, phase %d", int(phase));
     order::release(grid.carrier(phase));
-    if (std::uint64_t(++grid.arrived) == threads)
+    if (std::uint64_t(++grid.arrived) == threads) {
+        order::acquire(grid.carrier(phase)); // so that the others take all of it from one
+        grid.carrier(phase).clear();
+        order::release(grid.carrier(phase));
         grid.next();
+    }
     while (grid.phase == phase)
-        may_spin(&grid.phase, where);
+        may_spin(&grid.phase, where, true);
     order::acquire(grid.carrier(phase));
     story::record(where, "syncs", "grid barrier, phase %d", int(phase));
 }

@@ -9,8 +9,6 @@
 #pragma once
 
 #include "accumulators.h"
-#include "fiber.h"
-#include "bank_conflicts.h"
 #include "cells.h"
 #include "proof.h"
 #include "shared_memory.h"
@@ -27,6 +25,8 @@
 #include <string>
 #include <vector>
 
+#include <setjmp.h>
+
 namespace emulator {
 constexpr int WARP_LANES = 32;
 constexpr int WARPGROUP_LANES = 128;
@@ -35,6 +35,36 @@ constexpr int LARGEST_BLOCK = 1024;
 
 struct Cta;
 struct Cluster;
+
+// Fibers: functions with their own stacks that switch to each other.
+// Bytes of a fiber's stack. The page below it has no access rights, so that an overflow faults.
+constexpr std::size_t FIBER_STACK = 64 * 1024;
+
+// What the upper part of a new fiber's stack holds: variables that were never written. It is a NaN
+// in fp32, and two in fp16 and in bf16.
+constexpr std::uint32_t FIBER_POISON = 0x7fff7ffd;
+constexpr std::size_t FIBER_POISONED = 4096;
+
+struct Fiber {
+    jmp_buf registers; // while it does not run; on x86-64 eight words of its own order
+};
+
+// The stacks of up to `count` fibers, in one mapping. They are reused from cluster to cluster.
+// Ends the program with a message if the memory cannot be had.
+void fiber_stacks_reserve(int count);
+
+// The address past the end of stack number `index`. Addresses below are variables of that fiber.
+const char *fiber_stack_end(int index);
+
+// The number of the stack that `address` lies on, or -1.
+int fiber_stack_of(const void *address);
+
+// Makes a fiber that starts in entry() when it is first switched to, on stack number `index`.
+// entry() must never return: it ends with a switch away.
+void fiber_create(Fiber &fiber, int index, void (*entry)());
+
+// Saves the running fiber in `from` and continues `to`.
+void fiber_switch(Fiber &from, Fiber &to);
 
 // Why a thread waits; the deadlock report is made of these.
 struct Wait {
@@ -58,6 +88,12 @@ struct CopyArrival {
     Site site;
 };
 
+// When and where a thread told others what it had done: an arrival, or a barrier.
+struct Told {
+    std::int32_t time = 0;
+    Site where{};
+};
+
 // One CUDA thread.
 struct Thread {
     Cta *cta = nullptr;
@@ -78,12 +114,14 @@ struct Thread {
     Spin spin;
     proof::Poll failed_poll{};
     Site polls_at{};
-    const char *ignored = nullptr; // an atomic whose result it ignores: its name
-    AccumulatorState accumulators; // accumulators.h
-    OperationGroups bulk;          // of TMA's stores
-    OperationGroups copies;        // of cp.async
-    OperationGroups wgmmas;
+    const char *ignored = nullptr;         // an atomic whose result it ignores: its name
+    AccumulatorState accumulators;         // accumulators.h
+    OperationGroups bulk{"cp.async.bulk"}; // TMA's stores
+    OperationGroups copies{"cp.async"};
+    OperationGroups wgmmas{"wgmma"};
     std::vector<CopyArrival> copy_arrivals;
+    Told told[8]; // the last of them
+    unsigned tellings = 0;
 
     int lane() const { return number % WARP_LANES; }
     int warp() const { return number / WARP_LANES; }
@@ -137,7 +175,8 @@ struct Rendezvous : Phases {
 
 // What a warp has asked setmaxnreg for.
 struct RegisterCount {
-    int count = 0;  // 0: it has not asked
+    int count = 0;
+    int held = 0;   // of that; 0: what it was launched with
     int before = 0; // at most, by its first instruction
     int changes = 0;
     Site site{};
@@ -186,6 +225,7 @@ struct Cta {
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;
+    WaitQueue for_registers;                    // setmaxnreg
     Pages cells;                                // of its shared memory
     std::map<std::uint32_t, PeerUse> peer_uses; // by agent
     std::map<std::uint32_t, PeerUse> ended;     // operations on its shared memory, by agent
@@ -280,8 +320,8 @@ void let_others_run();
 
 // The current thread reads memory that others may write, with a volatile access or an atomic one
 // that changes nothing. If it has just read the same, others go first; a loop that no thread can
-// end is a deadlock.
-void may_spin(const void *address, Origin where);
+// end is a deadlock. `is_loop`: it is one.
+void may_spin(const void *address, Origin where, bool is_loop = false);
 // The thread writes memory that others may read: if it was in such a loop, that has ended.
 void spinning_thread_writes(Thread &thread);
 
@@ -289,13 +329,17 @@ void spinning_thread_writes(Thread &thread);
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
 void peer_uses(Cta &cta, const Origin &where);
 
-// The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg, DEADLOCK if the CTA
-// cannot have as many registers as its warps asked for.
+// The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
 void check_register_changes(const Cta &cta);
 
 // "full[2]", or "the mbarrier at shared address 0x1e400" if its name is unknown; with " of CTA 1"
 // if there are several CTAs.
 std::string mbarrier_name(SharedRef barrier);
+
+// The current thread is about to tell others. And where a thread has told them last, as far as the
+// running agent knows: an operation's wait has to come before that. False if it has not.
+void tells(Site where);
+bool add_told(const Thread &thread, std::vector<Note> &notes);
 
 // Why a thread, or what it issued, does not come after the copy that made an access: "" if it
 // completes on no mbarrier.

@@ -1,4 +1,4 @@
-#include "emulator/mbarrier.h"
+#include "emulator/asynchronous.h"
 
 #include "machine.h"
 
@@ -35,9 +35,10 @@ struct Barrier {
     order::Epoch init;          // async once fence.mbarrier_init has followed
     std::uint64_t ready_in = 0; // the phase of the cluster's barrier that came after that fence
     int bytes = 0;              // tx-count: announced and not landed, or less than 0
-    int announced = 0;          // bytes of this phase
-    Site unannounced{};         // the last copy that took bytes below 0
-    Site announced_at{};        // the last announcement
+    int announced = 0;          // bytes of this phase, and of the one before
+    int announced_before = 0;
+    Site unannounced{};  // the last copy that took bytes below 0
+    Site announced_at{}; // the last announcement
     std::uint64_t phase = 0;
     WaitQueue waiting{};
     order::Carrier carriers[3]{};            // of this phase and of the two before
@@ -96,32 +97,37 @@ struct BarrierName {
     int index = -1;       // if the line itself names it
 };
 
-// In a line such as `full[i].init(...)`, or a call of something like init(&smem.full[i], ...).
-BarrierName barrier_name_in(const std::string &line) {
+// In a line such as `full[i].init(...)`, or a call of something like init(&smem.full[i], ...): of
+// as many as come before, the next, or the last.
+BarrierName barrier_name_in(const std::string &line, int before) {
     static const std::regex init(R"((\w+)(\[([^\]]*)\])?\.init\(|)"
                                  R"(init\w*\([^,)\[]*?(\w+)(\[([^\]]*)\])?\s*[,)])");
-    std::smatch found;
-    if (!std::regex_search(line, found, init))
+    std::sregex_iterator next(line.begin(), line.end(), init);
+    if (next == std::sregex_iterator())
         return {};
+    while (before-- > 0 && std::next(next) != std::sregex_iterator())
+        ++next;
+    const std::smatch &found = *next;
     const int group = found[1].matched ? 1 : 4;
     const std::string index = found[group + 2];
     const bool is_number = !index.empty() && index.find_first_not_of("0123456789") == index.npos;
     return {found[group], found[group + 1].matched, is_number ? std::atoi(index.c_str()) : -1};
 }
 
-// The name that the line which initialises the barrier gives it, or else the one that calls the
-// function which does: read from the source file once for each place. Elements of an array are
+// The name that the line which calls the function that initialises the barrier gives it, or else
+// the one that does: read from the source file once for each place. Elements of an array are
 // numbered by their addresses.
 std::string name_in_source(const Barrier &barrier) {
     static std::map<std::tuple<std::string_view, unsigned, std::uintptr_t>, BarrierName> known;
+    static std::map<std::pair<std::string, int>, int> calls; // of a line, so far
     const auto name_at = [](Site where) -> const BarrierName & {
         const auto [found, is_new] = known.try_emplace({where.file_name(), where.line(), where.pc});
-        if (is_new)
-            found->second = barrier_name_in(source_text(where.file_name(), int(where.line())));
-        if (is_new && found->second.name.empty()) {
-            const auto caller = note_at(where, "").caller;
-            found->second = barrier_name_in(source_text(caller.file, caller.line));
+        if (is_new) {
+            const auto [file, line] = note_at(where, "").caller;
+            found->second = barrier_name_in(source_text(file, line), calls[{file, line}]++);
         }
+        if (is_new && found->second.name.empty())
+            found->second = barrier_name_in(source_text(where.file_name(), int(where.line())), 0);
         return found->second;
     };
     const auto &[name, indexed, index] = name_at(barrier.init_site);
@@ -149,13 +155,15 @@ std::string state_of(const Barrier &barrier) {
     return text;
 }
 
-// The other barrier of a ring's stage, if it has one: "empty[2]" for "full[2]".
+// The other barrier of a ring's stage, if it has one on which others arrive: "empty[2]" for
+// "full[2]".
 std::string partner_of(const Barrier &barrier) {
     const std::string name = mbarrier_name(barrier.place);
     const std::size_t index = name.find('[');
     for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (const std::string its = mbarrier_name(other.place);
-            index != std::string::npos && its != name && its.ends_with(name.substr(index)))
+            index != std::string::npos && its != name && its.ends_with(name.substr(index)) &&
+            !other.threads.contains(current))
             return its;
     return "";
 }
@@ -285,7 +293,7 @@ void complete_phase_if_done(Barrier &barrier) {
         check_proof(barrier);
         ++barrier.phase;
         barrier.pending = barrier.expected;
-        barrier.announced = 0;
+        barrier.announced_before = std::exchange(barrier.announced, 0);
         barrier.carrier(barrier.phase).clear();
         barrier.waiting.wake_all();
     }
@@ -409,7 +417,9 @@ std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
     const std::int64_t last = barrier->threads[&thread].waited;
     const std::string name = mbarrier_name(barrier->place), who = name_of(thread);
     if (last == Past::NONE)
-        return who + " has not waited on " + name + ", nor comes after a thread that has";
+        return format("%s has not waited on %s, whose phase %lld (parity %d) the copy completes, "
+                      "nor comes after a thread that has",
+                      who.c_str(), name.c_str(), (long long)(phase), int(phase & 1));
     if (last >= phase)
         return (translated_program ? "the wait is relaxed, or " : "") +
                ("fewer bytes were announced on " + name) + " than came";
@@ -422,8 +432,10 @@ std::string why_copy_unwaited(const order::Epoch &copy, const Thread &thread) {
 static std::string too_few_bytes(const Barrier &barrier, const char *come,
                                  std::vector<Note> &notes) {
     notes.push_back(note_at(barrier.announced_at, "the bytes were announced here"));
-    return "fewer bytes were announced on " + mbarrier_name(barrier.place) + " than " + come +
-           (barrier.bytes < 0 ? format(" (%d fewer)", -barrier.bytes) : "");
+    const std::string name = mbarrier_name(barrier.place);
+    const int announced = barrier.announced > 0 ? barrier.announced : barrier.announced_before;
+    return "fewer bytes were announced on " + name + " than " + come +
+           (barrier.bytes < 0 ? format(": %d, and %d", announced, announced - barrier.bytes) : "");
 }
 
 std::string too_few_bytes(const order::Epoch &copy, std::vector<Note> &notes) {
@@ -488,30 +500,36 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
     std::erase_if(barrier.expects,
                   [](auto &tx) { return order::is_before(tx.epoch, Space::SHARED); });
     record(barrier, phase, "arrives", where, bytes);
+    tells(where);
     if (order::Epoch other; !is_in_order(barrier, phase, &other)) {
         const auto has_waited = [](auto &one) { return one.second.waited != Past::NONE; };
+        const auto has_arrived = [&self](auto &one) {
+            const Past &past = one.second;
+            return &past == &self || std::max(past.arrived[0], past.arrived[1]) != Past::NONE;
+        };
         story::begin({order::epoch_now(), "", where}, {other});
         const std::string name = mbarrier_name(barrier.place), ring = partner_of(barrier);
         const bool again = self.arrived[(phase - 1) % 2] == std::int64_t(phase - 1);
         const bool is_waited = std::ranges::any_of(barrier.threads, has_waited);
-        const std::string cause =
+        constexpr const char *EARLY = ": a thread arrives that is not ordered after the phase "
+                                      "before: in another order it counts for that phase";
+        const std::string what =
             again && bytes > 0 && !ring.empty()
-                ? "a thread refills the stage of " + name + " without having waited on " + ring
-            : again || !is_waited ? name
-                                  : "the count of " + name +
-                                        format(", %d, may be too small: the phase before was "
-                                               "complete without all its arrivals",
-                                               barrier.expected);
-        fail_unless_allowed(
-            "early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
-            "%s: a thread arrives that is not ordered after the phase before: in another order it "
-            "counts for that phase%s",
-            cause.c_str(),
-            again && cause == name
-                ? ". It has to wait first, for the barrier or for those that have waited on it (as "
-                  "a ring's producer does on `empty`)"
-            : cause == name ? ". No thread has waited on this barrier"
-                            : "");
+                ? format("a thread refills the stage of %s without having waited on %s: for its "
+                         "phase %llu (parity %d), and before the first round for parity 1, which "
+                         "passes at once",
+                         name.c_str(), ring.c_str(), Number(phase - 1), int((phase - 1) & 1))
+            : again ? name + EARLY +
+                          ". It has to wait first, for the barrier or for those that have waited "
+                          "on it (as a ring's producer does on `empty`)"
+            : is_waited
+                ? format("the count of %s is %d, and %td threads have arrived on it so far: the "
+                         "phase before was complete without all its arrivals",
+                         name.c_str(), barrier.expected,
+                         std::ranges::count_if(barrier.threads, has_arrived))
+                : name + EARLY + ". No thread has waited on this barrier";
+        fail_unless_allowed("early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
+                            "%s", what.c_str());
     }
     if (order == Order::RELAXED)
         proof::fails(proof::PHASES, "what comes after a relaxed arrival is not known", where);

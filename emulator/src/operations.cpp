@@ -121,7 +121,10 @@ void submit(Operation operation) {
         order::running(),
         {current->number, current->cta->rank, operation.name, operation.site, operation.group},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
-    story::record_issue(*operation.context);
+    const order::Context &context = *operation.context;
+    if (operation.kind != OperationKind::MATMUL) // each thread that calls it issues that
+        story::record_issue(operation.name, operation.site,
+                            {context.cluster, context.self.agent, context.self.times.done[0]});
     operation.started = next_step();
     trace::starts(operation);
     if (completes_now(operation))
@@ -214,31 +217,35 @@ std::uint64_t OperationGroups::group_of(std::uint64_t operation) const {
     return group;
 }
 
-std::string OperationGroups::missing(const char *commit, const char *wait, std::uint64_t group,
-                                     bool by_other) const {
-    const auto later = std::int64_t(first + committed.size() - group) - 1;
-    if (open.operations > 0 && later < 0)
-        return format(left == IDLE ? "it was never committed: %s is missing before the %s in line "
-                                     "%u, which had nothing to wait for"
-                                   : "it was never committed: %s is missing",
-                      commit, wait, last_wait.line());
-    if (by_other && last_wait.line() > 0)
-        return format("%s of its thread is missing, or a barrier after it", wait);
-    if (left < 0 || later < 0)
-        return format("%s is missing", wait);
-    return format("%s<%d> is needed, and the last one was <%d>, in line %u", wait, int(later), left,
-                  last_wait.line());
+std::string OperationGroups::wait_name(bool read) const {
+    return format("%s.wait_group%s", family, read ? ".read" : "");
 }
 
-void OperationGroups::check_exit(const char *name, const char *commit, const char *wait) const {
+std::string OperationGroups::missing(std::uint64_t group, bool by_other, bool read) const {
+    const std::string wait = wait_name(read);
+    const auto later = std::int64_t(first + committed.size() - group) - 1;
+    if (open.operations > 0 && later < 0)
+        return format(left == IDLE ? "it was never committed: %s.commit_group is missing before "
+                                     "the %s in line %u, which had nothing to wait for"
+                                   : "it was never committed: %s.commit_group is missing",
+                      family, wait.c_str(), last_wait.line());
+    if (by_other && last_wait.line() > 0)
+        return wait + " of its thread is missing, or a barrier after it";
+    if (left < 0 || later < 0)
+        return wait + " is missing";
+    return format("%s<%d> is needed, and the last one was <%d>, in line %u", wait.c_str(),
+                  int(later), left, last_wait.line());
+}
+
+void OperationGroups::check_exit(const char *name, bool waits) const {
     const auto last = std::ranges::find_if(committed.rbegin(), committed.rend(), std::identity(),
                                            &OperationGroup::operations);
     if (open.operations > 0)
         fail(Mistake::MISUSE, open.site, "started it here",
-             "exit with a %s that the thread has never committed (%s)", name, commit);
-    if (wait != nullptr && last != committed.rend())
+             "exit with a %s that the thread has never committed (%s.commit_group)", name, family);
+    if (waits && last != committed.rend())
         fail(Mistake::HAZARD, last->site, "started it here",
-             "exit with a %s that the thread has not waited for (%s)", name, wait);
+             "exit with a %s that the thread has not waited for (%s)", name, wait_name().c_str());
 }
 
 void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
@@ -250,7 +257,8 @@ void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step
 }
 
 void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site where,
-                           const char *what, const char *missing_are) {
+                           const char *missing_are) {
+    const std::string what = wait_name(step == &OperationGroup::read);
     const std::size_t kept = std::min(committed.size(), std::size_t(pending));
     last_wait = where;
     left = kept == committed.size() && open.operations > 0 ? IDLE : pending;
@@ -262,13 +270,14 @@ void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site wh
     };
     wait_until(
         waiting, [&] { return missing() == 0; }, where,
-        [&] { return format("%s<%d>: %d %s", what, pending, missing(), missing_are); });
+
+        [&] { return format("%s<%d>: %d %s", what.c_str(), pending, missing(), missing_are); });
     for (auto group = begin; group != end; ++group) {
         order::acquire(group->read.done);
         if (step == &OperationGroup::written)
             order::acquire(group->written.done);
     }
-    story::record(where, "waits", "%s<%d>", what, pending);
+    story::record(where, "waits", "%s<%d>", what.c_str(), pending);
     if (step != &OperationGroup::written)
         return; // these will be waited for again
     for (auto group = begin; group != end; ++group)

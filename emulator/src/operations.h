@@ -3,7 +3,6 @@
 #pragma once
 
 #include "order.h"
-#include "policy.h"
 #include "emulator/report.h"
 
 #include <cstdint>
@@ -13,6 +12,50 @@
 #include <vector>
 
 namespace emulator {
+// Policies: the order of events that nothing orders. On a GPU a copy may land, and a thread may
+// continue, at any legal moment; so a correct program must be correct in every legal order. The
+// fixed policies are the extremes. A random policy draws not only its choices from the seed, but
+// also its preferences: uniform choices almost never delay one event for long enough.
+enum class OperationKind {
+    LOAD,        // a TMA load writes shared memory
+    MATMUL,      // a wgmma reads its tiles and writes its accumulators
+    STORE_READ,  // a bulk store reads shared memory
+    STORE_WRITE, // the same store writes global memory
+    COPY         // a cp.async reads global and writes shared memory
+};
+constexpr int OPERATION_KINDS = 5;
+
+enum class Pick { OLDEST, NEWEST, ANY };
+
+struct Policy {
+    const char *name;
+    bool at_once = false; // operations complete while they are issued; else as late as possible
+    Pick operation = Pick::OLDEST; // which pending operation completes, if nothing else can happen
+    Pick thread = Pick::OLDEST;    // which runnable thread goes on
+    bool kinds_in_order = false;   // of pending operations, loads and copies first, then matmuls,
+                                   // stores' reads, stores' writes; `operation` within a kind
+    bool random = false;
+    // For random policies.
+    std::uint64_t seed = 0;
+    // Once per this many steps, 0 for never.
+    unsigned completes[OPERATION_KINDS] = {}; // a pending operation of the kind completes early
+    unsigned yields = 0;                      // a schedule point lets another thread go first
+    unsigned changes_cta = 0;                 // the scheduler goes on with another CTA
+    int favoured_cta = -1;                    // whose operations complete first; -1: none
+};
+
+// The policy in force: the default, eager, or the one that was chosen (emulator.h). One may be
+// chosen before main() begins.
+extern Policy chosen_policy;
+inline const Policy &policy() { return chosen_policy; }
+
+// A random number below `limit` (at least 1), from the seed of the policy. The same seed gives the
+// same run.
+unsigned random_below(unsigned limit);
+
+// True once in `times` on average; never for 0.
+bool once_in(unsigned times);
+
 struct Cta;
 struct Thread;
 
@@ -97,12 +140,13 @@ struct OperationGroup {
 // A thread's groups, numbered in the order of their commits. Those that it has waited for are
 // forgotten.
 struct OperationGroups {
-    OperationGroup open;                  // not committed yet
-    std::deque<OperationGroup> committed; // oldest first
-    std::uint64_t first = 0;              // number of committed.front()
-    WaitQueue waiting;                    // the thread itself
-    std::vector<std::uint32_t> agents;    // of groups that are forgotten
-    std::uint64_t started = 0, ended = 0; // operations
+    const char *family;                     // "wgmma", of wgmma.commit_group and wgmma.wait_group
+    OperationGroup open{};                  // not committed yet
+    std::deque<OperationGroup> committed{}; // oldest first
+    std::uint64_t first = 0;                // number of committed.front()
+    WaitQueue waiting{};                    // the thread itself
+    std::vector<std::uint32_t> agents{};    // of groups that are forgotten
+    std::uint64_t started = 0, ended = 0;   // operations
     Site last_wait{};
     int left = NO_WAIT; // groups that it left in flight, if no commit followed
     static constexpr int NO_WAIT = -1, IDLE = -2; // it had nothing to wait for
@@ -123,18 +167,18 @@ struct OperationGroups {
     bool in_flight(std::uint64_t group) const { return group >= first; }
     // The number of the group of an operation, by its own number.
     std::uint64_t group_of(std::uint64_t operation) const;
+    // "wgmma.wait_group"; with ".read" if only sources have to be free.
+    std::string wait_name(bool read = false) const;
     // Which of commit and wait is missing, where an operation of that group is in flight as far as
     // the one that meets it knows, this thread or another one.
-    std::string missing(const char *commit, const char *wait, std::uint64_t group,
-                        bool by_other = false) const;
+    std::string missing(std::uint64_t group, bool by_other = false, bool read = false) const;
     // The thread exits: MISUSE if an operation was not committed, HAZARD if it had to be waited
     // for.
-    void check_exit(const char *name, const char *commit, const char *wait = nullptr) const;
+    void check_exit(const char *name, bool waits = false) const;
     // An operation of a group takes a step.
     void take(std::uint64_t number, GroupStep OperationGroup::*step);
     // The thread waits until all groups but the last `pending` have taken the step. A report says
     // "cp.async.bulk.wait_group<0>: 2 stores have to be written".
-    void wait(int pending, GroupStep OperationGroup::*step, Site where, const char *what,
-              const char *missing_are);
+    void wait(int pending, GroupStep OperationGroup::*step, Site where, const char *missing_are);
 };
 } // namespace emulator

@@ -394,6 +394,10 @@ Times known_of(const Epoch &epoch, const Clock &clock, std::uint32_t own) {
     return found != clock.far.end() ? times_of(found->second, epoch.agent) : Times{};
 }
 
+std::int32_t known_time(const Context &agent) {
+    return known_of({agent.cluster, agent.self.agent}, now->clock, now->cluster).done[0];
+}
+
 bool is_before(const Epoch &epoch, Space space) {
     if (epoch.cluster == 0)
         return true;

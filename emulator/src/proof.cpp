@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <bitset>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -105,17 +103,12 @@ bool conflict(const Turn &one, const Turn &other) {
                        [&one](const Access &access) { return conflict(one, access); });
 }
 
-[[noreturn]] void give_up(const std::string &why) {
-    std::fprintf(stderr, "exploration: %s\n", why.c_str());
-    _exit(2);
-}
-
 int warp_of(const Thread &thread) {
     const Cta &cta = *thread.cta;
     const auto ctas = int(cta.cluster->ctas.size()), warps = int(cta.warps.size());
     const int warp = (cta.cluster->index * ctas + cta.rank) * warps + thread.warp();
     if (warp >= MOST_WARPS)
-        give_up(format("a launch has more than %d warps", MOST_WARPS));
+        give_up("exploration: a launch has more than %d warps", MOST_WARPS);
     return warp;
 }
 
@@ -213,7 +206,7 @@ bool fork_run() {
     run->failed = ATOMICS;
     std::ranges::fill(turns_of, std::vector<int>());
     if (ftruncate(output, 0) != 0 || lseek(output, 0, SEEK_SET) != 0)
-        give_up(format("keeping what a run says fails: %s", std::strerror(errno)));
+        give_up("exploration: keeping what a run says fails: %m");
     std::fflush(nullptr);
     const pid_t forked = fork();
     if (forked == 0) {
@@ -225,7 +218,7 @@ bool fork_run() {
     }
     int status = 0;
     if (forked < 0 || waitpid(forked, &status, 0) != forked)
-        give_up(format("forking a run fails: %s", std::strerror(errno)));
+        give_up("exploration: forking a run fails: %m");
     if (run->failed != ATOMICS)
         fails(run->failed, run->why, run->failed_at);
     (is_random ? randoms : classes) += !run->redundant;
@@ -249,7 +242,7 @@ void explore_launch() {
         run = static_cast<Run *>(mmap(nullptr, sizeof(Run), PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (run == MAP_FAILED)
-        give_up(format("sharing %zu bytes fails: %s", sizeof(Run), std::strerror(errno)));
+        give_up("exploration: sharing %zu bytes fails: %m", sizeof(Run));
     static const std::time_t begun = std::time(nullptr);
     const int limit = std::atoi(runs_wanted);
     bool more = true;
@@ -305,7 +298,7 @@ int warp_of_turn(int number, const Warps &ready, const Warps &waiting) {
         wanted[turn] = warp;
     const auto found = wanted.find(number);
     if (found != wanted.end() && !ready[found->second])
-        give_up(format("EMULATOR_ORDER: warp %d cannot have turn %d", found->second, number));
+        give_up("exploration: EMULATOR_ORDER: warp %d cannot have turn %d", found->second, number);
     if (found != wanted.end())
         return found->second;
     if (runs_wanted != nullptr && !is_run && std::exchange(launch_is_new, false)) {

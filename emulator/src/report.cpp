@@ -95,6 +95,13 @@ void say(const char *kind, const std::string &what) {
     print(format("%s: %s: ", report_prefix, kind) + what + "\n");
 }
 
+void give_up(const char *what, ...) {
+    std::va_list arguments;
+    va_start(arguments, what);
+    print(printed(what, arguments) + "\n");
+    _exit(2);
+}
+
 void fail(Mistake mistake, const std::vector<Note> &notes, const char *what, ...) {
     std::va_list arguments;
     va_start(arguments, what);

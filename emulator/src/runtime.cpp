@@ -61,11 +61,10 @@ static const Card &find_card() {
     for (const Card &card : CARDS)
         if (std::strcmp(card.name, chosen != nullptr ? chosen : "9.0") == 0)
             return card;
-    std::fprintf(stderr, "EMULATOR_CAPABILITY=%s: the emulator has", chosen);
+    std::string names;
     for (const Card &card : CARDS)
-        std::fprintf(stderr, " %s", card.name);
-    std::fputc('\n', stderr);
-    std::exit(2);
+        names += std::string(" ") + card.name;
+    give_up("EMULATOR_CAPABILITY=%s: the emulator has%s", chosen, names.c_str());
 }
 
 static const Card &card() {

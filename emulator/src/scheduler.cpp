@@ -1,7 +1,10 @@
 #include "machine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 // CUDA's built-in variables. They are those of the thread that runs.
@@ -13,6 +16,41 @@ Thread *current = nullptr;
 Cluster *current_cluster = nullptr;
 
 namespace {
+// lazy completes loads before the reads of the same memory, so that memory which was handed back
+// too early is overwritten before it is read. What the random policy prefers is drawn.
+constexpr Policy POLICIES[] = {{.name = "eager", .at_once = true},
+                               {.name = "lazy", .kinds_in_order = true},
+                               {.name = "random", .random = true}};
+
+std::uint64_t generator = 0;
+
+// The next number of the generator: SplitMix64, which takes any seed.
+std::uint64_t next_random() {
+    std::uint64_t z = generator += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+// The preferences span four orders of magnitude: most bugs need one kind of event to be late for
+// long while others are quick.
+Policy draw_policy(Policy drawn, std::uint64_t seed) {
+    generator = drawn.seed = seed;
+    const unsigned completes[] = {0, 1024, 64, 4};
+    const unsigned yields[] = {0, 64, 4};
+    const unsigned changes[] = {0, 256, 16};
+    for (unsigned &rate : drawn.completes)
+        rate = completes[random_below(4)];
+    drawn.yields = yields[random_below(3)];
+    drawn.changes_cta = changes[random_below(3)];
+    drawn.favoured_cta = int(random_below(3)) - 1;
+    drawn.operation = Pick(random_below(3));
+    drawn.thread = Pick(random_below(3));
+    drawn.kinds_in_order = random_below(2) == 0;
+    return drawn;
+}
+
+// ---------------------------------------------------------------------------- threads
 Fiber host;                 // what runs when no thread does
 int last_rank = 0;          // of the CTA that ran last
 bool leave_cta = false;     // a thread lets others go first
@@ -143,6 +181,12 @@ void step_back() {
 }
 } // namespace
 
+constinit Policy chosen_policy = POLICIES[0];
+
+unsigned random_below(unsigned limit) { return unsigned((next_random() >> 32) * limit >> 32); }
+
+bool once_in(unsigned times) { return times != 0 && random_below(times) == 0; }
+
 void run_threads() {
     something_happened();
     const int ranks = int(current_cluster->ctas.size());
@@ -190,7 +234,7 @@ void let_others_run() {
 // them here, so others have to be let run: at first others go first; a thread that has read long
 // enough waits until nothing else can happen, and is part of a deadlock if that changes nothing.
 
-void may_spin(const void *address, Origin where) {
+void may_spin(const void *address, Origin where, bool is_loop) {
     Spin &spin = current->spin;
     if (std::ranges::find(spin.read, address) == std::end(spin.read)) {
         if (is_spinning(*current))
@@ -199,7 +243,7 @@ void may_spin(const void *address, Origin where) {
         spin.reads = 0;
     } else if (proof::is_in_turn()) {
         ++spin.reads;
-    } else if (++spin.reads > MOST_READS) {
+    } else if ((spin.reads += is_loop ? MOST_READS : 1) > MOST_READS) {
         static WaitQueue spinning;
         wait_until_or_time_out(
             spinning, [] { return false; }, where,
@@ -228,4 +272,22 @@ void peer_uses(Cta &cta, const Origin &where) {
 
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {
     emulator::progress = progress;
+}
+
+const char *const *emulator_policies(void) {
+    using emulator::POLICIES;
+    static const char *const names[] = {POLICIES[0].name, POLICIES[1].name, POLICIES[2].name,
+                                        nullptr};
+    return names;
+}
+
+size_t emulator_fixed_policies(void) { return std::size(emulator::POLICIES) - 1; }
+
+bool emulator_choose_policy(const char *name, uint64_t seed) {
+    using namespace emulator;
+    const Policy *found = std::ranges::find(POLICIES, std::string_view(name), &Policy::name);
+    if (found == std::end(POLICIES))
+        return false;
+    chosen_policy = found->random ? draw_policy(*found, seed) : *found;
+    return true;
 }

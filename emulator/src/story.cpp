@@ -63,11 +63,12 @@ struct Row {
     std::string text[2];
 };
 
-// ":58", with the file's name if it is not the story's.
+// ":58", with the file's name if it is not the story's, and where that was called.
 std::string line_of(const Origin &where) {
     const Note note = note_at(where, "");
     const bool is_same = note.file == note_at(mine.where, "").file;
-    return (is_same ? "" : note.file.substr(note.file.rfind('/') + 1)) + format(":%d", note.line);
+    return (is_same ? "" : note.file.substr(note.file.rfind('/') + 1)) + format(":%d", note.line) +
+           (note.caller.file == note.file ? format(" from :%d", note.caller.line) : "");
 }
 
 // What the thread of an access did by carriers, and of operations the access's own.
@@ -77,16 +78,21 @@ struct Side {
     std::size_t at = 0; // the access in it; an operation's issue
 };
 
-Side side_of(const Access &access, bool is_left) {
+// Of the threads that called a wgmma it is the one that the other agent knows most of.
+Side side_of(const Access &access, bool is_left, const Clock &clock, std::uint32_t beside) {
     const Epoch &epoch = access.epoch;
     const auto is_issue = [&epoch](const Event &event) {
         return event.issued.cluster == epoch.cluster && event.issued.agent == epoch.agent &&
                event.issued.time <= epoch.time;
     };
     Side side{epoch.agent};
+    std::int32_t most = -1;
     for (const auto &[key, column] : columns)
-        if (std::ranges::any_of(column, is_issue))
+        if (const auto known = order::known_of({key.first, key.second}, clock, beside).done[0];
+            known > most && std::ranges::any_of(column, is_issue)) {
             side.thread = key.second;
+            most = known;
+        }
     const Column &all = columns[{epoch.cluster, side.thread}];
     const bool is_operation = side.thread != epoch.agent;
     const bool is_alone = is_left && &all == &column_of_running(); // the right side has the rest
@@ -103,8 +109,8 @@ Side side_of(const Access &access, bool is_left) {
         return side;
     }
     const bool is_last = side.at == side.column.size();
-    const Clock clock = side.at > 0 ? side.column[side.at - 1].clock : Clock{};
-    Event made{epoch, access.did, "", access.where, clock};
+    const Clock own = side.at > 0 ? side.column[side.at - 1].clock : Clock{};
+    Event made{epoch, access.did, "", access.where, own};
     made.number = is_last ? last_number + 1 : side.column[side.at].number - 1;
     side.column.insert(side.column.begin() + std::ptrdiff_t(side.at), made);
     return side;
@@ -112,13 +118,18 @@ Side side_of(const Access &access, bool is_left) {
 
 // A side's last event that comes before the other access, whose agent's clock this is, and those
 // around its own access. Others learn of the earlier access, on the left, by the landing of its
-// operation or by what its thread does next. Returns the clock of the side's agent.
+// operation or by what its thread does next. Returns the clock of the side's agent. The first row
+// has its thread.
 Clock add_rows(std::vector<Row> &rows, const Access &access, bool is_left, const Clock &clock) {
-    const auto [thread, column, at] = side_of(access, is_left);
     const std::uint32_t beside = (is_left ? mine : other).epoch.cluster;
+    const auto [thread, column, at] = side_of(access, is_left, clock, beside);
     const auto is_known = [&](const Event &event) {
         return order::known_of(event.at, clock, beside).done[int(space)] >= event.at.time;
     };
+    std::string &name = rows.front().text[!is_left] =
+        order::name_of({access.epoch.cluster, thread});
+    if (const std::size_t begin = name.find(" ("), end = name.find(')'); end != name.npos)
+        name.erase(begin, end + 1 - begin); // the report says which warp and lane
     std::size_t common = NONE, lands = NONE;
     for (std::size_t i = 0; i < column.size(); ++i)
         if (column[i].at.agent != thread)
@@ -156,15 +167,11 @@ void add(const std::string &did, const std::string &carrier, const Origin &where
         done += me.who.operation == nullptr;
 }
 
-void record_issue(const order::Context &operation) {
-    const Stamp &issue = operation.issue, &own = operation.self;
+void record_issue(const char *operation, const Origin &where, const Epoch &issued) {
+    const order::Context &me = order::running();
     if (is_recorded)
-        add_to(column_of_running(), {{operation.cluster, issue.agent, issue.times.done[0]},
-                                     std::string("issues ") + operation.who.operation,
-                                     "",
-                                     operation.who.where,
-                                     operation.clock,
-                                     {operation.cluster, own.agent, own.times.done[0]}});
+        add_to(column_of_running(), {order::epoch_now(), std::string("issues ") + operation, "",
+                                     where, me.clock, issued});
 }
 
 void begin(const Access &one, const Access &another, Space where) {
@@ -188,15 +195,9 @@ std::string text(const std::string &kind, const std::vector<Note> &notes) {
     if (!is_recorded || (std::to_string(report) != wanted && std::string(wanted) != "1"))
         return "";
 
-    std::vector<Row> rows;
+    std::vector<Row> rows{{{{}, "", "by", mine.where, {}}, {}}};
     add_rows(rows, mine, false, add_rows(rows, other, true, order::running().clock));
     std::ranges::stable_sort(rows, {}, [](const Row &row) { return row.event.number; });
-    const auto name = [](const Access &access) { // the report says which warp and lane
-        std::string all = order::name_of(access.epoch);
-        const std::size_t begin = all.find(" ("), end = all.find(')');
-        return end != all.npos ? all.erase(begin, end + 1 - begin) : all;
-    };
-    rows.insert(rows.begin(), {{{}, "", "by", mine.where, {}}, {name(other), name(mine)}});
     int width[2] = {};
     for (const Row &row : rows)
         for (int i = 0; i < 2; ++i)
@@ -267,10 +268,8 @@ void begin_launch(const Grid &grid) {
     if (!is_on)
         return;
     const char *name = std::getenv("EMULATOR_TRACE"), *number = std::getenv("EMULATOR_CTA");
-    if (file == nullptr && (file = std::fopen(name, "w")) == nullptr) {
-        std::fprintf(stderr, "EMULATOR_TRACE: cannot write %s: %m\n", name);
-        std::exit(2);
-    }
+    if (file == nullptr && (file = std::fopen(name, "w")) == nullptr)
+        give_up("EMULATOR_TRACE: cannot write %s: %m", name);
     const std::uint64_t ctas = volume(grid.grid);
     chosen = number != nullptr ? std::strtoull(number, nullptr, 10) : ctas / 2;
     size = grid.grid;

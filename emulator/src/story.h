@@ -41,7 +41,8 @@ void record(const Origin &where, const char *did, const char *carrier, Arguments
     if (is_recorded || trace::is_on)
         add(did, format(carrier, arguments...), where);
 }
-void record_issue(const order::Context &operation); // by the running thread
+// By the running agent; what the operation does has that epoch.
+void record_issue(const char *operation, const Origin &where, const order::Epoch &issued);
 
 // One of the two accesses; or, without `did`, what the agent had done last by then.
 struct Access {

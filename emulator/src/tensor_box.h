@@ -2,7 +2,7 @@
 // cuTensorMapEncodeTiled.)
 #pragma once
 
-#include "emulator/copies.h"
+#include "emulator/asynchronous.h"
 
 #include <cstdint>
 #include <functional>

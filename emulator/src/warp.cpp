@@ -1,4 +1,4 @@
-#include "emulator/warp.h"
+#include "emulator/together.h"
 
 #include "machine.h"
 
@@ -303,16 +303,41 @@ void set_register_pool(int threads, int ctas) {
     pool = std::min(each, MOST) * lanes;
 }
 
+// What the warps that have asked leave over, of as many registers as they can have been launched
+// with, if `own` gets what it asks for.
+static int free_registers(const Cta &cta, const RegisterCount &own) {
+    int held = 0, asked = 0, each = pool / int(cta.warps.size()) / WARP_LANES;
+    for (const Warp &warp : cta.warps) {
+        const RegisterCount &one = warp.registers;
+        each = one.changes > 0 ? std::min(each, one.before) : each;
+        asked += &one == &own || one.held > 0;
+        held += &one == &own ? one.count : one.held;
+    }
+    return each * asked - held;
+}
+
 void setmaxnreg(bool more, int registers, Site where) {
     const char *const what = more ? "setmaxnreg.inc" : "setmaxnreg.dec";
     if (registers < FEWEST || registers > MOST || registers % STEP != 0)
         reject(where, "%s to %d registers: multiples of 8 from 24 to 256", what, registers);
-    warp_aligned(what, where);
-    if (current->lane() != 0)
-        return;
-    RegisterCount &warp = current->cta->warps[std::size_t(current->warp())].registers;
-    const int before = warp.changes > 0 ? warp.before : more ? registers : MOST;
-    warp = {registers, before, warp.changes + 1, where};
+    Cta &cta = *current->cta;
+    RegisterCount &own = warp_of(*current).registers;
+    const int before = own.changes > 0 ? own.before : more ? registers : MOST;
+    RegisterCount made{registers, own.held, before, own.changes + 1, where};
+    const auto ask = [](void **made) { warp_of(*current).registers = *(RegisterCount *)made[0]; };
+    warp_together(what, &made, ask, where);
+    int free = 0;
+    const auto has_them = [&] {
+        if (own.held != registers && (free = free_registers(cta, own)) >= 0)
+            own.held = registers;
+        return own.held == registers;
+    };
+    wait_until(cta.for_registers, has_them, where, [&] {
+        return format("setmaxnreg.inc to %d registers: the warp lacks %d of them, which "
+                      "setmaxnreg.dec of others has to give back",
+                      registers, -free);
+    });
+    cta.for_registers.wake_all();
 }
 
 void check_register_changes(const Cta &cta) {
@@ -328,22 +353,5 @@ void check_register_changes(const Cta &cta) {
                  i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
                  warp.count);
     }
-    // What the warps that never asked were launched with is not in the pool.
-    int asked = 0, held = 0, each = pool / int(cta.warps.size());
-    const Warp *most = &cta.warps.front();
-    for (const Warp &warp : cta.warps) {
-        asked += warp.registers.changes > 0;
-        held += warp.registers.count;
-        each =
-            warp.registers.changes > 0 ? std::min(each, warp.registers.before * WARP_LANES) : each;
-        if (warp.registers.count > most->registers.count)
-            most = &warp;
-    }
-    const int had = each * asked;
-    if (held * WARP_LANES > had)
-        fail(Mistake::DEADLOCK, most->registers.site, "called it here",
-             "setmaxnreg.inc to %d registers waits for ever: the warps of CTA %d that changed "
-             "theirs would hold %d, had at most %d, and never gave enough back (setmaxnreg.dec)",
-             most->registers.count, cta.rank, held * WARP_LANES, had);
 }
 } // namespace emulator

@@ -2,11 +2,12 @@
 // rules about accumulators that are still being written.
 #include "formats/e4m3.h"
 #include "machine.h"
-#include "emulator/warp.h"
+#include "emulator/together.h"
 
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <span>
 
 namespace emulator {
 bool registers_watched = false;
@@ -178,6 +179,20 @@ std::string trace_name(std::uint64_t number, const Thread &thread) {
     return format("wgmma %llu of warpgroup %d", (unsigned long long)number, thread.warpgroup());
 }
 
+// Multiplies. Sums that lie apart are in a row in the meantime.
+void multiply_slot(Wgmma &slot, std::uint8_t *b) {
+    static float rows[WARPGROUP_LANES][WGMMA_LARGEST_N / 2];
+    for (int lane = 0; lane < WARPGROUP_LANES; ++lane)
+        for (std::size_t i = 0; i < slot.apart[lane].size(); ++i) {
+            slot.sums[lane] = rows[lane];
+            rows[lane][i] = *slot.apart[lane][i];
+        }
+    multiply(slot.form, slot.sums, slot.a.data(), b);
+    for (int lane = 0; lane < WARPGROUP_LANES; ++lane)
+        for (std::size_t i = 0; i < slot.apart[lane].size(); ++i)
+            *slot.apart[lane][i] = rows[lane][i];
+}
+
 // Makes the wgmma happen.
 void execute(const Operation &operation, Warpgroup &group) {
     Cta &cta = *operation.cta;
@@ -187,7 +202,7 @@ void execute(const Operation &operation, Warpgroup &group) {
     if (!slot.a_chunks.empty())
         read_chunks(cta, slot.a_chunks, slot.a.data(), slot.site, " of A");
     read_chunks(cta, slot.b_chunks, b, slot.site, " of B");
-    multiply(slot.form, slot.sums, slot.a.data(), b);
+    multiply_slot(slot, b);
     if (trace::is_on)
         trace::did("", trace_name(group.executed, *operation.issuer), operation.site);
     Thread *const threads =
@@ -248,8 +263,6 @@ const char *name_of(const WgmmaForm &form) {
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     const Wgmma &slot = group.slot(number);
-    if (group.agent == order::NO_AGENT)
-        group.agent = order::new_agent();
     ++counts.wgmmas;
     counts.multiply_adds +=
         std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) * std::uint64_t(k_of(slot.form));
@@ -264,17 +277,23 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
 } // namespace
 
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where,
-           const WgmmaFragment *registers) {
+           float *const *apart, const WgmmaFragment *registers) {
     Thread &self = *current;
     Warpgroup &group = own_warpgroup("wgmma", where);
     AccumulatorState &state = self.accumulators;
+    if (group.agent == order::NO_AGENT)
+        group.agent = order::new_agent();
     if (form.n < 8 || form.n > WGMMA_LARGEST_N || form.n % 8 != 0)
         reject(where, "wgmma: n is %d; it is a multiple of 8 up to 256", form.n);
     const std::uint64_t number = self.wgmmas.started, own = self.wgmmas.join(where);
-    const AccumulatorRange claimed{reinterpret_cast<const char *>(acc),
-                                   sizeof(float) * std::size_t(form.n) / 2, own, where};
-    check_accumulators(self, claimed);
-    claim_registers(state, claimed);
+    const std::span<float *const> places(apart != nullptr ? apart : &acc,
+                                         apart != nullptr ? std::size_t(form.n) / 2 : 1);
+    const std::size_t bytes = sizeof(float) * std::size_t(form.n) / 2 / places.size();
+    for (const float *place : places) {
+        const AccumulatorRange claimed{reinterpret_cast<const char *>(place), bytes, own, where};
+        check_accumulators(self, claimed);
+        claim_registers(state, claimed);
+    }
     if (registers != nullptr)
         claim_a(self, state, *registers, own, where);
 
@@ -285,10 +304,14 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     const int lane = self.number % WARPGROUP_LANES;
     check_tiles(*self.cta, slot, lane, where);
     slot.sums[lane] = acc;
+    if (apart != nullptr)
+        slot.apart[lane].assign(places.begin(), places.end());
     slot.groups[lane] = own;
     if (registers != nullptr)
         place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
                         registers->values);
+    const order::Epoch now = order::epoch_now();
+    story::record_issue(name_of(form), where, {now.cluster, group.agent, int(number + 1)});
     order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
@@ -310,7 +333,7 @@ void wgmma_commit(Site where) {
 
 void wgmma_wait(int pending, Site where) {
     own_warpgroup("wgmma.wait_group", where);
-    current->wgmmas.wait(pending, &OperationGroup::written, where, "wgmma.wait_group",
+    current->wgmmas.wait(pending, &OperationGroup::written, where,
                          "wgmmas have not ended, which all 128 threads have to call");
 }
 
@@ -329,20 +352,22 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
                   note_at(thread, range.site, "called the wgmma here")},
                  "%s are %s while a wgmma that %s them is in flight: %s",
                  range.is_a ? "registers of A" : "accumulators", is_write ? "written" : "read",
-                 range.is_a ? "reads" : "writes",
-                 thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group", range.group)
-                     .c_str());
+                 range.is_a ? "reads" : "writes", thread.wgmmas.missing(range.group).c_str());
         range.touched = !range.is_a;
     }
 }
 
-std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread) {
+std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread,
+                               std::vector<Note> &notes) {
     const std::vector<Warpgroup> &groups = thread.cta->warpgroups;
     const auto own = std::size_t(thread.warpgroup());
     if (own < groups.size() && groups[own].agent == wgmma.agent)
-        return thread.wgmmas.missing("wgmma.commit_group", "wgmma.wait_group",
-                                     thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
-    return "what tells others, a barrier or an arrival, is missing or precedes the "
-           "wgmma.wait_group";
+        return thread.wgmmas.missing(thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
+    const auto known = [](const Thread &one) { return order::known_time(*one.context); };
+    const int group = order::issuer_of(wgmma).thread / WARPGROUP_LANES;
+    const auto first = thread.cta->threads.begin() + group * WARPGROUP_LANES;
+    const auto teller = std::ranges::max_element(first, first + WARPGROUP_LANES, {}, known);
+    return add_told(*teller, notes) ? "no wgmma.wait_group comes before others are told of it"
+                                    : "nothing tells others when it has ended";
 }
 } // namespace emulator

@@ -15,11 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .cxx import Asm, Operand, asm_statements, edited, tokens_of, without_comments
 from .instructions import CORE, REGISTERS, NotKnown, cpp_of, shortened
@@ -197,7 +195,8 @@ class Block:
         if not self.asm.text.strip() and not self.problems:
             # It keeps the compiler from moving its operands, and touches none: g++ knows none of
             # their constraints.
-            self.out = ['asm volatile("" ::: "memory")']
+            named = "".join(f"(void)({one.expression}); " for one in self.operands)
+            self.out = [f'({{ {named}asm volatile("" ::: "memory"); }})']
         else:
             self.read()
         if self.problems:
@@ -213,35 +212,3 @@ def translate(text: str, line: int = 1, file: str = "") -> str:
     The C++ needs emulator/ptx.h."""
     statements = asm_statements(tokens_of(text, line, file))
     return edited(text, [(one.first.begin, one.last.end, Block(one).cpp()) for one in statements])
-
-
-HERE = "::emulator::Site::current()"
-# A device function, the parenthesis after its parameters, and its body.
-FUNCTION = re.compile(
-    r"^( *)(DEVICE [^;{]*?)(\)(?: const)? \{(?:[^\n]*\}$|.*?^\1\}))", re.MULTILINE | re.DOTALL
-)
-
-
-def by_caller(found: re.Match) -> str:
-    """A function whose instructions take the caller's line for their own."""
-    indent, head, body = found.groups()
-    body = re.sub(r"\b(shared_address|mbarrier_init)\(([^()]*)\)", r"::\1(\2, where)", body)
-    if HERE not in body and ", where)" not in body:
-        return found.group()
-    comma = "" if head.endswith("(") else ", "
-    return f"{indent}{head}{comma}::emulator::Site where = {HERE}{body.replace(HERE, 'where')}"
-
-
-def main(path: str) -> None:
-    """Prints a header of common/device, translated. A statement that is not known is an error here."""
-    text = translate(without_comments(Path(path).read_text(encoding="utf-8")), 1, path)
-    if unknown := re.search(rf"{CORE}unknown\(.*?\)", text):
-        sys.exit(f"{path}: {unknown[0]}")
-    text = FUNCTION.sub(by_caller, text)
-    # In a loop that does nothing else.
-    text = re.sub(r"Poll::TRY(?=\);[^}]*\}\s+if \(!)", "Poll::UNTIL_DONE", text)
-    print(f'#include "emulator/ptx.h"\n#line 1 "{path}"\n{text}', end="")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -7,15 +7,12 @@
 #pragma once
 
 #include "emulator/atomics.h"
-#include "emulator/barriers.h"
-#include "emulator/copies.h"
-#include "emulator/fragments.h"
-#include "emulator/mbarrier.h"
+#include "emulator/together.h"
+#include "emulator/asynchronous.h"
 #include "formats/half.h"
 #include "emulator/report.h"
 #include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
-#include "emulator/warp.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -388,18 +385,24 @@ inline bool is_negated(int scale, Site where) {
 // wgmma.mma_async with A in shared memory, or in registers, and the accumulators one by one.
 template <typename A>
 inline const bool takes_registers = std::is_same_v<A, WgmmaFragment> && (registers_watched = true);
-template <int N, typename A, typename... Accumulators>
+template <typename A, typename... Sums>
+EMULATOR_UNSEEN __attribute__((noinline)) void
+wgmma_apart(Site where, const WgmmaForm &form, const A &a, std::uint64_t b, Sums &...sums) {
+    float *const apart[] = {&sums...};
+    emulator::wgmma(nullptr, form, a, b, where, apart);
+}
+template <int N, typename A, typename... Sums>
 EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, const A &a, std::uint64_t b,
-                           float &first, Accumulators &...others) {
+                           float &first, Sums &...others) {
     static_assert(sizeof...(others) + 1 == N / 2, "wgmma has n / 2 accumulators");
     (void)&takes_registers<A>;
     const float *next = &first;
     bool is_contiguous = true;
     ((is_contiguous &= &others == ++next), ...);
-    if (!is_contiguous)
-        reject(where, "wgmma: the accumulators are not neighbours in an array, in their order: "
-                      "not modelled");
-    emulator::wgmma(&first, form, a, b, where);
+    if (is_contiguous) // which the compiler knows
+        emulator::wgmma(&first, form, a, b, where);
+    else
+        wgmma_apart(where, form, a, b, first, others...);
 }
 } // namespace emulator::ptx
 inline void __trap(EMULATOR_SITE) { emulator::ptx::trap(where); }

@@ -81,6 +81,9 @@ std::string source_text(const std::string &file, int line);
 // Prints the report alone.
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
 
+// What is no mistake of the program's: prints it, with %m as errno's words, and ends with status 2.
+[[noreturn]] void give_up(const char *what, ...) __attribute__((format(printf, 1, 2)));
+
 // Prints one line: "<prefix>: KIND: WHAT".
 void say(const char *kind, const std::string &what);
 

@@ -42,6 +42,7 @@ public:
     static dim3 dim_threads() { return blockDim; }
 };
 inline thread_block this_thread_block() { return {}; }
+inline thread_group this_thread() { return thread_group(1u << thread_block().thread_rank() % 32); }
 
 // What groups of whole CTAs have, by Of::num_blocks() and Of::block_rank().
 template <typename Of>

@@ -19,9 +19,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "emulator/barriers.h"
+#include "emulator/together.h"
 #include "emulator/runtime.h"
-#include "emulator/warp.h"
 #include <cuda_runtime_api.h>
 #include <device_atomic_functions.h>
 #include <vector_types.h>
@@ -154,10 +153,11 @@ __forceinline__ T __ldg(const T *address) {
     return *address;
 }
 
-// The 32-bit shared address of an object in the CTA's shared memory.
+// The 32-bit shared address of an object in the CTA's shared memory; a global address is generic.
 inline size_t __cvta_generic_to_shared(const void *object, EMULATOR_SITE) {
     return emulator::shared_address(object, where);
 }
+inline size_t __cvta_generic_to_global(const void *object) { return size_t(object); }
 
 // ---------------------------------------------------------------------------- numbers
 // The bits of a float, and the float of these bits.

@@ -9,7 +9,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "emulator/fragments.h"
+#include "emulator/tensor_core.h"
 #include "emulator/runtime.h"
 
 namespace nvcuda::wmma {

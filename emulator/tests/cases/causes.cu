@@ -1,16 +1,16 @@
 // What a report names as the cause: of a copy that is not waited for, of an arrival that comes too
 // early, of what was never written; and the line that called an inline function.
 // expect no_wait 64: hazard, says TMA load was issued before.*thread 0 of CTA 0 .*has not waited on
-// expect few_bytes 64: hazard|lifetime|deadlock, says fewer bytes were announced on full than came .64 fewer.: thread(?s:.*)were announced here
+// expect few_bytes 64: hazard|lifetime|deadlock, says fewer bytes were announced on full than came: 64, and 128: thread(?s:.*)were announced here
 // expect other_parity 64: deadlock|hazard, says 1 of 1 arrivals missing.*is the parity right
 // expect no_wait 64: hazard, says common.h:\d+ +asm.*\n +called from .*causes.cu:\d+ +bulk_load
 // expect passes 64: hazard, says last wait .* for phase -1 .which passes at once.*completes phase 0
 // expect beyond 64: hazard, says not written yet: a barrier(?s:.*)beside them
-// expect counts_one 64: hazard, says the count of full, 1, may be too small: the phase before was complete without all
+// expect counts_one 64: hazard, says the count of full is 1, and 2 threads have arrived on it so far
 // expect no_wait_at_all 64: hazard, says No thread has waited on this barrier
 // expect arrives_twice 64: hazard|misuse, says It has to wait first
 // expect waits 64, ring fixed 64, late fixed 64, store fixed 64: silent
-// expect ring 64: hazard|misuse, says refills the stage of full.0. without having waited on empty.0.: a thread
+// expect ring 64: hazard|misuse, says refills the stage of full.0. without having waited on empty.0.: for its phase
 // expect late 64: lifetime, says is not initialised yet
 // expect copies_uncommitted 64: hazard, says never committed: cp.async.commit_group is missing before the cp.async.wait_group in line \d+, which had
 // expect store 64: hazard, says not waited for: cp.async.bulk.wait_group.read is missing|may still read what was there: cp.async.bulk.wait_group.read is missing
