@@ -171,14 +171,14 @@ void tells(Site where) {
 
 bool add_told(const Thread &thread, std::vector<Note> &notes) {
     const std::int32_t known = order::known_time(*thread.context);
-    const Told *last = nullptr;
-    for (const Told &one : thread.told)
-        if (one.where.line() > 0 && one.time <= known && (last == nullptr || one.time > last->time))
-            last = &one;
-    if (last != nullptr)
+    std::pair<std::int32_t, Site> last{};
+    for (const auto &[time, where] : thread.told)
+        if (time <= known && time > last.first)
+            last = {time, where};
+    if (last.first > 0)
         notes.push_back(
-            note_at(thread, last->where, "told others here, before which it must wait"));
-    return last != nullptr;
+            note_at(thread, last.second, "told others here, before which it must wait"));
+    return last.first > 0;
 }
 
 void syncthreads(Site where) { named_barrier_sync(0, ALL_THREADS, where); }

@@ -171,9 +171,10 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
                       "readers were done",
                       early);
     if (is_overtaken && mine != nullptr)
-        return format("the %s may still read what was there: %s", mine,
-                      missing_after(now.mine, true, notes).c_str());
-    if (operation != nullptr && other.agent == now.mine.agent && other.cluster == now.mine.cluster)
+        return format("the %s may still read what was there: before the write %s and then a "
+                      "barrier are missing",
+                      mine, wait_of(mine));
+    if (operation != nullptr && order::name_of(other) == order::name_of(now.mine))
         return "the earlier one of the same thread was not waited for: has the ring as many "
                "stages?";
     if (operation != nullptr && now.mine.place == other.place)
@@ -261,10 +262,7 @@ void fail_unwritten(const Running &now) {
         fail_as(Mistake::HAZARD,
                 (cause.empty() ? "" : cause + ": ") + reads +
                     format("where a %s has not landed yet", load->name) +
-                    (!cause.empty() ? ""
-                     : std::string_view(load->name) == "cp.async"
-                         ? ": " + load->issuer->copies.missing(load->group, load->issuer != current)
-                         : format(": %s is missing, or passes too early", wait_of(load->name))),
+                    (cause.empty() ? ": " + missing_wait(*load) : ""),
                 notes);
     }
     if (const Epoch beside = write_beside(now); beside.cluster != 0) {

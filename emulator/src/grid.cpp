@@ -43,9 +43,8 @@ void check_operations_done(Cta &cta) {
     if (const Operation *operation = pending_on(cta))
         fail_unless_allowed("early-exit", Mistake::LIFETIME,
                             {note_at(*operation->issuer, operation->site, "started it here")},
-                            "CTA %d exits while a %s still uses its shared memory: %s is "
-                            "missing",
-                            cta.rank, operation->name, wait_of(operation->name));
+                            "CTA %d exits while a %s still uses its shared memory: %s", cta.rank,
+                            operation->name, missing_wait(*operation).c_str());
 }
 
 // What the current thread does after the kernel's end.

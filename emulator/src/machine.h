@@ -88,12 +88,6 @@ struct CopyArrival {
     Site site;
 };
 
-// When and where a thread told others what it had done: an arrival, or a barrier.
-struct Told {
-    std::int32_t time = 0;
-    Site where{};
-};
-
 // One CUDA thread.
 struct Thread {
     Cta *cta = nullptr;
@@ -120,7 +114,8 @@ struct Thread {
     OperationGroups copies{"cp.async"};
     OperationGroups wgmmas{"wgmma"};
     std::vector<CopyArrival> copy_arrivals;
-    Told told[8]; // the last of them
+    // When and where it told others what it had done: its last arrivals, or barriers.
+    std::pair<std::int32_t, Site> told[8]{};
     unsigned tellings = 0;
 
     int lane() const { return number % WARP_LANES; }

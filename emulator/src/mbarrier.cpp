@@ -140,7 +140,8 @@ std::string name_in_source(const Barrier &barrier) {
     return format("%s[%d]", name.c_str(), index >= 0 ? index : int(below));
 }
 
-// "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing".
+// "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing;
+// initialised in line 58".
 std::string state_of(const Barrier &barrier) {
     std::string text = mbarrier_name(barrier.place);
     text += format(", phase %llu (parity %d): %d of %d arrivals missing", Number(barrier.phase),
@@ -152,7 +153,9 @@ std::string state_of(const Barrier &barrier) {
     for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (barrier.bytes > 0 && other.bytes < 0)
             text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
-    return text;
+    const Note init = note_at(barrier.init_site, "");
+    return text +
+           format("; initialised in line %d", init.caller.line > 0 ? init.caller.line : init.line);
 }
 
 // The other barrier of a ring's stage, if it has one on which others arrive: "empty[2]" for
@@ -225,7 +228,9 @@ Barrier &usable_barrier(SharedRef place, Site where) {
         story::begin({order::epoch_now(), "uses", where},
                      {barrier.init, "initialises", barrier.init_site});
         fail_on(barrier, Mistake::LIFETIME,
-                " is used, and nothing orders its initialisation before", where, "used it");
+                " is used, and nothing orders its initialisation before: after that a barrier is "
+                "missing, as __syncthreads()",
+                where, "used it");
     }
     return barrier;
 }
@@ -502,7 +507,6 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
     record(barrier, phase, "arrives", where, bytes);
     tells(where);
     if (order::Epoch other; !is_in_order(barrier, phase, &other)) {
-        const auto has_waited = [](auto &one) { return one.second.waited != Past::NONE; };
         const auto has_arrived = [&self](auto &one) {
             const Past &past = one.second;
             return &past == &self || std::max(past.arrived[0], past.arrived[1]) != Past::NONE;
@@ -510,24 +514,22 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
         story::begin({order::epoch_now(), "", where}, {other});
         const std::string name = mbarrier_name(barrier.place), ring = partner_of(barrier);
         const bool again = self.arrived[(phase - 1) % 2] == std::int64_t(phase - 1);
-        const bool is_waited = std::ranges::any_of(barrier.threads, has_waited);
-        constexpr const char *EARLY = ": a thread arrives that is not ordered after the phase "
-                                      "before: in another order it counts for that phase";
         const std::string what =
             again && bytes > 0 && !ring.empty()
                 ? format("a thread refills the stage of %s without having waited on %s: for its "
                          "phase %llu (parity %d), and before the first round for parity 1, which "
                          "passes at once",
                          name.c_str(), ring.c_str(), Number(phase - 1), int((phase - 1) & 1))
-            : again ? name + EARLY +
-                          ". It has to wait first, for the barrier or for those that have waited "
-                          "on it (as a ring's producer does on `empty`)"
-            : is_waited
-                ? format("the count of %s is %d, and %td threads have arrived on it so far: the "
-                         "phase before was complete without all its arrivals",
+            : again
+                ? name + ": a thread arrives that is not ordered after the phase before: in "
+                         "another order it counts for that phase. It has to wait first, for the "
+                         "barrier or for those that have waited on it (as a ring's producer does "
+                         "on `empty`)"
+                : format("the count of %s is %d, and %td threads have arrived on it so far: the "
+                         "phase before was complete without them all. Is the count too small, or "
+                         "should fewer arrive?",
                          name.c_str(), barrier.expected,
-                         std::ranges::count_if(barrier.threads, has_arrived))
-                : name + EARLY + ". No thread has waited on this barrier";
+                         std::ranges::count_if(barrier.threads, has_arrived));
         fail_unless_allowed("early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
                             "%s", what.c_str());
     }

@@ -182,10 +182,18 @@ bool anything_pending() {
 const char *wait_of(std::string_view operation) {
     return operation == "TMA load"          ? "the wait on its mbarrier"
            : operation.starts_with("wgmma") ? "wgmma.wait_group"
-           : operation == "TMA store" ? "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read "
-                                        "(for its source) or cp.async.bulk.wait_group"
-           : operation == "cp.async"  ? "cp.async.commit_group or cp.async.wait_group"
-                                      : "its wait";
+           : operation == "TMA store"       ? "cp.async.bulk.wait_group.read of its thread"
+           : operation == "cp.async"        ? "cp.async.wait_group of its thread"
+                                            : "its wait";
+}
+
+std::string missing_wait(const Operation &pending) {
+    const bool by_other = pending.issuer != current;
+    return pending.kind == OperationKind::COPY
+               ? pending.issuer->copies.missing(pending.group, by_other)
+           : pending.kind == OperationKind::STORE_READ
+               ? pending.issuer->bulk.missing(pending.group, by_other, true)
+               : wait_of(pending.name) + std::string(" is missing, or passes too early");
 }
 
 const Operation *operation_in_progress() { return in_progress; }

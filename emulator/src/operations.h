@@ -115,8 +115,9 @@ const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 // Whether any operation is pending.
 bool anything_pending();
 
-// What waits for an operation, by its name.
+// What waits for an operation, by its name; and what of that is missing for a pending one.
 const char *wait_of(std::string_view operation);
+std::string missing_wait(const Operation &pending);
 
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();

@@ -89,10 +89,8 @@ Side side_of(const Access &access, bool is_left, const Clock &clock, std::uint32
     std::int32_t most = -1;
     for (const auto &[key, column] : columns)
         if (const auto known = order::known_of({key.first, key.second}, clock, beside).done[0];
-            known > most && std::ranges::any_of(column, is_issue)) {
-            side.thread = key.second;
-            most = known;
-        }
+            known > most && std::ranges::any_of(column, is_issue))
+            side.thread = key.second, most = known;
     const Column &all = columns[{epoch.cluster, side.thread}];
     const bool is_operation = side.thread != epoch.agent;
     const bool is_alone = is_left && &all == &column_of_running(); // the right side has the rest

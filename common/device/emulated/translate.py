@@ -13,8 +13,7 @@ from emulator.translate.cxx import without_comments
 from emulator.translate.instructions import CORE, HERE
 from emulator.translate.ptx import translate
 
-# A device function, the parenthesis after its parameters, and its body; or what is declared alone,
-# of which there are specialisations.
+# A device function, the parenthesis after its parameters, and its body; or one with specialisations.
 FUNCTION = re.compile(
     r"^( *)((?:template <> )?DEVICE [^;{]*?)(\)(?:;$|(?: const)? \{(?:[^\n]*\}$|.*?^\1\})))",
     re.MULTILINE | re.DOTALL,

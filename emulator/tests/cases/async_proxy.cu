@@ -8,7 +8,7 @@
 // expect source_of_one 64: hazard, says may still read what (is|was) there|was issued before, and not waited for
 // expect load_uninitialised: lifetime, says is not initialised yet
 // expect loaded_twice: hazard|lifetime, says TMA load was issued before, and not waited for
-// expect stored_twice: hazard, says TMA store.* nothing orders|nothing orders the two
+// expect stored_twice: hazard, says nothing orders the two|the earlier one of the same thread|not waited for
 // expect not_committed: misuse, says never committed
 // expect exits_early: lifetime, says CTA 0 exits while a TMA store
 #include "common.h"

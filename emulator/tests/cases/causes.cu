@@ -7,7 +7,7 @@
 // expect passes 64: hazard, says last wait .* for phase -1 .which passes at once.*completes phase 0
 // expect beyond 64: hazard, says not written yet: a barrier(?s:.*)beside them
 // expect counts_one 64: hazard, says the count of full is 1, and 2 threads have arrived on it so far
-// expect no_wait_at_all 64: hazard, says No thread has waited on this barrier
+// expect no_wait_at_all 64: hazard, says the count of full is 1, and 2 threads
 // expect arrives_twice 64: hazard|misuse, says It has to wait first
 // expect waits 64, ring fixed 64, late fixed 64, store fixed 64: silent
 // expect ring 64: hazard|misuse, says refills the stage of full.0. without having waited on empty.0.: for its phase
