@@ -507,10 +507,10 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
     record(barrier, phase, "arrives", where, bytes);
     tells(where);
     if (order::Epoch other; !is_in_order(barrier, phase, &other)) {
-        const auto has_arrived = [&self](auto &one) {
+        const auto arrived = std::ranges::count_if(barrier.threads, [&self](auto &one) {
             const Past &past = one.second;
             return &past == &self || std::max(past.arrived[0], past.arrived[1]) != Past::NONE;
-        };
+        });
         story::begin({order::epoch_now(), "", where}, {other});
         const std::string name = mbarrier_name(barrier.place), ring = partner_of(barrier);
         const bool again = self.arrived[(phase - 1) % 2] == std::int64_t(phase - 1);
@@ -520,16 +520,15 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
                          "phase %llu (parity %d), and before the first round for parity 1, which "
                          "passes at once",
                          name.c_str(), ring.c_str(), Number(phase - 1), int((phase - 1) & 1))
-            : again
-                ? name + ": a thread arrives that is not ordered after the phase before: in "
-                         "another order it counts for that phase. It has to wait first, for the "
-                         "barrier or for those that have waited on it (as a ring's producer does "
-                         "on `empty`)"
-                : format("the count of %s is %d, and %td threads have arrived on it so far: the "
+            : !again && arrived > barrier.expected
+                ? format("the count of %s is %d, and %td threads have arrived on it so far: the "
                          "phase before was complete without them all. Is the count too small, or "
                          "should fewer arrive?",
-                         name.c_str(), barrier.expected,
-                         std::ranges::count_if(barrier.threads, has_arrived));
+                         name.c_str(), barrier.expected, arrived)
+                : name + ": a thread arrives that is not ordered after the phase before: in "
+                         "another order it counts for that phase. It has to wait first, for the "
+                         "barrier or for those that have waited on it (as a ring's producer does "
+                         "on `empty`)";
         fail_unless_allowed("early-arrival", Mistake::HAZARD, notes_of(barrier, where, "arrived"),
                             "%s", what.c_str());
     }

@@ -310,8 +310,9 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     if (registers != nullptr)
         place_registers(&slot.a[std::size_t(lane / WARP_LANES * 16 * K_BYTES)], lane % WARP_LANES,
                         registers->values);
-    const std::uint32_t cluster = order::running().cluster;
-    story::record_issue(name_of(form), where, {cluster, group.agent, int(number + 1)});
+    if (story::is_recorded)
+        story::record_issue(name_of(form), where,
+                            {order::running().cluster, group.agent, int(number + 1)});
     order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
