@@ -59,9 +59,9 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52367,
-    "emulator": 13300,
-    "emulator/tests": 2851,
+    ".": 52366,
+    "emulator": 13296,
+    "emulator/tests": 2848,
     "common/harness common/step.h": 5811,
     "bench notes/tools": 5125,
     "Makefile make": 641,

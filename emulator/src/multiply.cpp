@@ -5,6 +5,7 @@
 #include "emulator/ptx.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -72,18 +73,17 @@ void multiply_warp(float *const *sums, int n, bool accumulate, const float *a, c
     for_each_sum(sums, n, [n](int row, int column, float &sum) { sum = d[row * n + column]; });
 }
 
-// The 16-bit elements of an operand, as floats: those of row r and k go to r * row_step + k *
-// k_step.
-template <float FLOAT_OF(std::uint16_t)>
+// The elements of an operand, as floats: those of row r and k go to r * row_step + k * k_step.
+template <typename T, auto FLOAT_OF>
 void widen(const std::uint8_t *bytes, int rows, bool transposed, float *to, int row_step,
            int k_step) {
-    constexpr int TOGETHER = 8; // converted at once
-    const int lines = transposed ? MMA_K : rows, elements = transposed ? rows : MMA_K;
+    constexpr int TOGETHER = 8, K = K_BYTES / sizeof(T); // converted at once; in a row
+    const int lines = transposed ? K : rows, elements = transposed ? rows : K;
     if (transposed)
         std::swap(row_step, k_step);
     for (int line = 0; line < lines; ++line)
-        for (int first = 0; first < elements; first += TOGETHER, bytes += 2 * TOGETHER) {
-            std::uint16_t bits[TOGETHER];
+        for (int first = 0; first < elements; first += TOGETHER, bytes += TOGETHER * sizeof(T)) {
+            T bits[TOGETHER];
             float wide[TOGETHER];
             std::memcpy(bits, bytes, sizeof bits);
             for (int i = 0; i < TOGETHER; ++i)
@@ -93,10 +93,16 @@ void widen(const std::uint8_t *bytes, int rows, bool transposed, float *to, int 
         }
 }
 
-void multiply_16_bits(const WgmmaForm &form, float *const *sums, const std::uint8_t *a,
-                      const std::uint8_t *b) {
+// Products of 16-bit elements, or of half as many of tf32.
+void multiply_floats(const WgmmaForm &form, float *const *sums, const std::uint8_t *a,
+                     const std::uint8_t *b) {
     static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * WGMMA_LARGEST_N];
-    const auto widen_all = form.fp16 ? widen<fp16_to_float> : widen<bf16_to_float>;
+    const auto widen_all = form.bytes == 4
+                               ? widen<std::uint32_t, std::bit_cast<float, std::uint32_t>>
+                           : form.fp16 ? widen<std::uint16_t, fp16_to_float>
+                                       : widen<std::uint16_t, bf16_to_float>;
+    if (form.bytes == 4)
+        std::ranges::fill(wide_a, 0.0f), std::ranges::fill(wide_b, 0.0f);
     widen_all(a, WGMMA_M, form.transposed_a, wide_a, MMA_K, 1);
     widen_all(b, form.n, form.transposed_b, wide_b, 1, form.n);
     for (int warp = 0; warp < WARPS; ++warp)
@@ -119,8 +125,7 @@ void multiply_e4m3(const WgmmaForm &form, float *const *sums, const std::uint8_t
 }
 
 // Changes the signs of all elements.
-void negate(std::uint8_t *bytes, int rows, bool e4m3) {
-    const int size = e4m3 ? 1 : 2;
+void negate(std::uint8_t *bytes, int rows, int size) {
     for (int i = size - 1; i < rows * K_BYTES; i += size)
         bytes[i] ^= 0x80;
 }
@@ -134,10 +139,10 @@ void place_registers(std::uint8_t *rows, int lane, const std::uint32_t (&registe
 
 void multiply(const WgmmaForm &form, float *const *sums, std::uint8_t *a, std::uint8_t *b) {
     if (form.negate_a)
-        negate(a, WGMMA_M, form.e4m3);
+        negate(a, WGMMA_M, form.bytes);
     if (form.negate_b)
-        negate(b, form.n, form.e4m3);
-    (form.e4m3 ? multiply_e4m3 : multiply_16_bits)(form, sums, a, b);
+        negate(b, form.n, form.bytes);
+    (form.bytes == 1 ? multiply_e4m3 : multiply_floats)(form, sums, a, b);
 }
 
 // ---------------------------------------------------------------------------- a warp's products

@@ -1,6 +1,5 @@
 // wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
 // rules about accumulators that are still being written.
-#include "formats/e4m3.h"
 #include "machine.h"
 #include "emulator/together.h"
 
@@ -253,19 +252,17 @@ void check_tiles(Cta &cta, const Wgmma &slot, int lane, Site where) {
     access_shared_chunks(cta, some, {.is_write = false, .where = where, .later = true});
 }
 
-int k_of(const WgmmaForm &form) { return form.e4m3 ? E4M3_K : MMA_K; }
-
 // "wgmma m64n256k16".
 const char *name_of(const WgmmaForm &form) {
     static std::set<std::string> names;
-    return names.insert(format("wgmma m64n%dk%d", form.n, k_of(form))).first->c_str();
+    return names.insert(format("wgmma m64n%dk%d", form.n, K_BYTES / form.bytes)).first->c_str();
 }
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     const Wgmma &slot = group.slot(number);
     ++counts.wgmmas;
-    counts.multiply_adds +=
-        std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) * std::uint64_t(k_of(slot.form));
+    counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.form.n) *
+                            std::uint64_t(K_BYTES / slot.form.bytes);
     submit({.kind = OperationKind::MATMUL,
             .site = where,
             .name = name_of(slot.form),

@@ -15,14 +15,15 @@
 namespace emulator {
 struct Thread;
 
-// wgmma.mma_async: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
-// e4m3.h. Operands may be negated, those of 16 bits also MN-major (transposed).
+// wgmma.mma_async: m64nNk16.f32 of bf16 or fp16, m64nNk8.f32 of tf32, and m64nNk32.f32 of e4m3,
+// whose sums are those of e4m3.h. Operands may be negated, those of 16 bits also MN-major
+// (transposed).
 struct WgmmaForm {
     int n = 0;
     bool accumulate = false, fp16 = false;
     bool negate_a = false, negate_b = false;
     bool transposed_a = false, transposed_b = false;
-    bool e4m3 = false;
+    int bytes = 2; // of an element
 
     bool operator==(const WgmmaForm &) const = default;
 };

@@ -1,7 +1,7 @@
 // RIGHT: wgmma's operands in each layout: every swizzle, contiguous along K or along M and N; A in
-// registers; negated; fp16, bf16 and e4m3 (PTX ISA, wgmma: Canonical Layouts; wgmma.mma_async).
+// registers; negated; fp16, bf16, tf32 and e4m3 (PTX ISA, wgmma: Canonical Layouts; wgmma.mma_async).
 // expect no_barrier: race, says nothing orders the two
-// expect k_major, b_by_columns, fp16_a_by_rows, both, e4m3: silent
+// expect k_major, b_by_columns, fp16_a_by_rows, both, e4m3, tf32: silent
 #include "common.h"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -37,38 +37,34 @@ struct Layout {
 __host__ __device__ float a_value(int m, int k) { return float((m * 3 + k * 5) % 11 - 5); }
 __host__ __device__ float b_value(int n, int k) { return float((n * 7 + k * 2) % 13 - 6); }
 #define D "{%0, %1, %2, %3, %4, %5, %6, %7}, "
+#define SUMS "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+#define SUBTRACT(form) asm volatile("{ .reg .pred p; setp.ne.b32 p, %10, 0;\n" \
+    "wgmma.mma_async.sync.aligned.m64n16" form " " D "%8, %9, p, 1, -1; }" : SUMS : "l"(a), "l"(b), "r"(accumulate))
 template <typename T, int TRANS_A, int TRANS_B> // subtracted, but for bf16
 __device__ void multiply(float (&d)[8], uint64_t a, uint64_t b, int accumulate) {
-    if (sizeof(T) == 1)
-        asm volatile("{ .reg .pred p; setp.ne.b32 p, %10, 0;\n"
-                     "wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3 " D "%8, %9, p, 1, -1; }"
-                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
-                     "+f"(d[6]), "+f"(d[7]) : "l"(a), "l"(b), "r"(accumulate));
+    if (sizeof(T) == 1) SUBTRACT("k32.f32.e4m3.e4m3");
+    else if (sizeof(T) == 4) SUBTRACT("k8.f32.tf32.tf32");
     else if (std::is_same_v<T, half>)
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %10, 0;\n"
                      "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 " D "%8, %9, p, %11, -1, "
-                     "%12, %13;\n}" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-                     "+f"(d[5]), "+f"(d[6]), "+f"(d[7]) : "l"(a), "l"(b), "r"(accumulate), "n"(1),
-                     "n"(TRANS_A), "n"(TRANS_B));
+                     "%12, %13;\n}"
+                     : SUMS : "l"(a), "l"(b), "r"(accumulate), "n"(1), "n"(TRANS_A), "n"(TRANS_B));
     else
         asm volatile("wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 " D "%8, %9, %10, %11, "
-                     "1, %12, %13;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-                     "+f"(d[5]), "+f"(d[6]), "+f"(d[7]) : "l"(a), "l"(b), "r"(accumulate), "n"(1),
-                     "n"(TRANS_A), "n"(TRANS_B));
+                     "1, %12, %13;"
+                     : SUMS : "l"(a), "l"(b), "r"(accumulate), "n"(1), "n"(TRANS_A), "n"(TRANS_B));
 }
 template <typename T, int TRANS_B> // the same; bf16 is subtracted
 __device__ void multiply_registers(float (&d)[8], const unsigned (&a)[4], uint64_t b) {
     if (sizeof(T) == 1)
         asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
                      "wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3 " D
-                     "{%8, %9, %10, %11}, %12, p, -1, 1; }" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]),
-                     "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+                     "{%8, %9, %10, %11}, %12, p, -1, 1; }" : SUMS
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
     else
         asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
                      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 " D
-                     "{%8, %9, %10, %11}, %12, p, 1, -1, %13; }" : "+f"(d[0]), "+f"(d[1]),
-                     "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+                     "{%8, %9, %10, %11}, %12, p, 1, -1, %13; }" : SUMS
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(TRANS_B));
 }
 template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS>
@@ -123,5 +119,6 @@ int main(int, char **argv) {
     if (how == "b_by_columns") RETURN((is_right<__nv_bfloat16, 0, 1, true>(1)));
     if (how == "fp16_a_by_rows") RETURN((is_right<half, 1, 0>(-2)));
     if (how == "both") RETURN((is_right<__nv_bfloat16, 1, 1>(2)));
+    if (how == "tf32") RETURN((is_right<float, 0, 0>(-2)));
     RETURN((is_right<__nv_fp8_e4m3, 0, 0, true>(-3)));
 }
