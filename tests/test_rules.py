@@ -59,8 +59,8 @@ ABSENT = [
 # Lines of code that git has below these folders, but for those that are named by themselves. These
 # figures only go down; a commit that raises one says why.
 LINES = {
-    ".": 52366,
-    "emulator": 13296,
+    ".": 52367,
+    "emulator": 13297,
     "emulator/tests": 2848,
     "common/harness common/step.h": 5811,
     "bench notes/tools": 5125,

@@ -153,7 +153,7 @@ struct NamedBarrier : Phases {
     order::Carrier fenced[2];
 };
 
-// What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
+// What some lanes of a warp do together: shuffles, ldmatrix, mma. See together.h.
 struct Rendezvous : Phases {
     // What all of them call.
     struct Call {

@@ -362,8 +362,9 @@ std::string why_wgmma_unwaited(const order::Epoch &wgmma, const Thread &thread,
     if (own < groups.size() && groups[own].agent == wgmma.agent)
         return thread.wgmmas.missing(thread.wgmmas.group_of(std::uint64_t(wgmma.time - 1)));
     const auto known = [](const Thread &one) { return order::known_time(*one.context); };
-    const int group = order::issuer_of(wgmma).thread / WARPGROUP_LANES;
-    const auto first = thread.cta->threads.begin() + group * WARPGROUP_LANES;
+    const order::Identity by = order::issuer_of(wgmma);
+    const auto first = current_cluster->ctas[by.cta]->threads.begin() +
+                       by.thread / WARPGROUP_LANES * WARPGROUP_LANES;
     const auto teller = std::ranges::max_element(first, first + WARPGROUP_LANES, {}, known);
     return add_told(*teller, notes) ? "no wgmma.wait_group comes before others are told of it"
                                     : "nothing tells others when it has ended";
