@@ -147,15 +147,15 @@ std::string state_of(const Barrier &barrier) {
     text += format(", phase %llu (parity %d): %d of %d arrivals missing", Number(barrier.phase),
                    int(barrier.phase & 1), barrier.pending, barrier.expected);
     if (barrier.bytes < 0)
-        text += format(", %d bytes landed that were not announced", -barrier.bytes);
+        text += format(", %d bytes landed that were not announced (line %u announced %d)",
+                       -barrier.bytes, barrier.announced_at.line(), barrier.announced);
     else if (barrier.announced > 0)
         text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
     for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (barrier.bytes > 0 && other.bytes < 0)
             text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
     const Note init = note_at(barrier.init_site, "");
-    return text +
-           format("; initialised in line %d", init.caller.line > 0 ? init.caller.line : init.line);
+    return text + format("; initialised in line %d", init.caller.line ?: init.line);
 }
 
 // The other barrier of a ring's stage, if it has one on which others arrive: "empty[2]" for
