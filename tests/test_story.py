@@ -28,7 +28,7 @@ v08-bytes-of-the-own-loads --policy lazy: \* arrives.* cluster barrier, phase 0;
 v08-released-to-the-own-cta-twice: lands.* full\[0\] of CTA 1, phase 0; waits.* empty\[0\] of CTA 0
 v08-no-wait-on-full --policy lazy: issues TMA load; lands.* full\[0\] of CTA \d, phase 0; issues wgmma
 v15-wgmma-wait-leaves-two: waits.* wgmma.wait_group<2>; waits.* empty\[0\], phase 0
-v15-last-stage-released-too-early: waits.* wgmma.wait_group<0>; waits.* empty\[0\], phase 0
+v15-last-stage-released-too-early: arrives.* empty\[0\], phase 0; waits.* empty\[0\], phase 0
 v15-every-thread-hands-the-turn-over: arrives.* turn\[1\], phase 0; arrives.* turn\[1\], phase 1
 s05-sums-overwrite-the-ring-too-early: waits.* wgmma.wait_group<1>; writes
 s05-relaxed-barrier-before-the-sums: arrives, relaxed.* cluster barrier, phase 0; waits.* cluster

@@ -114,21 +114,22 @@ BarrierName barrier_name_in(const std::string &line, int before) {
     return {found[group], found[group + 1].matched, is_number ? std::atoi(index.c_str()) : -1};
 }
 
-// The name that the line which calls the function that initialises the barrier gives it, or else
-// the one that does: read from the source file once for each place. Elements of an array are
-// numbered by their addresses.
+// The name in the line that initialises the barrier, or in the one that calls a program's helper
+// which does; read once for each place. Elements of an array are numbered by their addresses.
 std::string name_in_source(const Barrier &barrier) {
     static std::map<std::tuple<std::string_view, unsigned, std::uintptr_t>, BarrierName> known;
     static std::map<std::pair<std::string, int>, int> calls; // of a line, so far
     const auto name_at = [](Site where) -> const BarrierName & {
         const auto [found, is_new] = known.try_emplace({where.file_name(), where.line(), where.pc});
-        if (is_new) {
+        BarrierName &name = found->second;
+        if (is_new)
+            name = barrier_name_in(source_text(where.file_name(), int(where.line())), 0);
+        if (is_new && (name.name.empty() || (translated_program && !name.indexed))) {
             const auto [file, line] = note_at(where, "").caller;
-            found->second = barrier_name_in(source_text(file, line), calls[{file, line}]++);
+            const auto called = barrier_name_in(source_text(file, line), calls[{file, line}]++);
+            name = called.name.empty() ? name : called;
         }
-        if (is_new && found->second.name.empty())
-            found->second = barrier_name_in(source_text(where.file_name(), int(where.line())), 0);
-        return found->second;
+        return name;
     };
     const auto &[name, indexed, index] = name_at(barrier.init_site);
     if (!indexed)

@@ -3,7 +3,7 @@
 // each of the rung's lines: its number, read or write, how often a warp ran it, the passes that
 // took and would have taken without conflicts, and of the worst access a lane's bytes and where
 // each lane begins, counted from the first 128 bytes touched.
-#include "bank_conflicts.h"
+#include "cells.h"
 #include "device/launch.cuh"
 #include "step.h"
 

@@ -1,5 +1,4 @@
-"""A header of common/device, whose inline PTX becomes calls of the emulator (make/links.mk), which
-report the line that calls one of its functions."""
+"""A header of common/device with calls of the emulator for its inline PTX: make/links.mk."""
 
 from __future__ import annotations
 
