@@ -7,10 +7,10 @@ KERNELS := $(EMULATED_PROGRAMS) $(OTHER_PROBES) \
     $(ENERGY_TEST) $(DEVICE_EMULATED) $(LIBRARY_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.c %.cpp %.cu,$^))
-# Device headers with inline PTX become C++ that calls the emulator, unless common/device/emulated replaces them.
+# Device headers with inline PTX (or wgmma.cuh's macros) call the emulator, unless common/device/emulated replaces them.
 TRANSLATED := $(patsubst common/%,$(BUILD)/emulated/include/%,$(filter-out $(subst emulated/device/,,\
     $(wildcard common/device/emulated/device/*)),$(shell grep -lw asm common/device/*.cuh)))
-$(TRANSLATED): $(BUILD)/emulated/include/%: common/% common/device/emulated/translate.py $(wildcard emulator/translate/*.*) | need-python
+$(TRANSLATED): $(BUILD)/emulated/include/%: common/% common/device/wgmma.cuh common/device/emulated/translate.py $(wildcard emulator/translate/*.*) | need-python
 	$(call run,translate $<,$(PYTHON) -m common.device.emulated.translate $< >$@)
 $(KERNELS:%=%.o) $(BUILD)/library/linear-emulated.o $(BUILD)/probes/bank_conflicts.o: $(BUILD)/emulated-flags \
     | $(TRANSLATED)

@@ -60,8 +60,8 @@ ABSENT = [
 # figures only go down; a commit that raises one says why.
 LINES = {
     ".": 52367,
-    "emulator": 13298,
-    "emulator/tests": 2848,
+    "emulator": 13297,
+    "emulator/tests": 2849,
     "common/harness common/step.h": 5811,
     "bench notes/tools": 5125,
     "Makefile make": 641,

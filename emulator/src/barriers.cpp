@@ -176,8 +176,7 @@ bool add_told(const Thread &thread, std::vector<Note> &notes) {
         if (time <= known && time > last.first)
             last = {time, where};
     if (last.first > 0)
-        notes.push_back(
-            note_at(thread, last.second, "told others here, before which it must wait"));
+        notes.push_back(note_at(thread, last.second, "told others here: it must wait before that"));
     return last.first > 0;
 }
 
@@ -194,9 +193,8 @@ void cluster_arrive(Site where, bool relaxed, bool aligned) {
     schedule_point();
     story::record(where, relaxed ? "arrives, relaxed" : "arrives", "cluster barrier, phase %d",
                   int(cluster.phase));
-    tells(where);
     if (!relaxed)
-        order::release(cluster.carrier(cluster.phase));
+        tells(where), order::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;
     ++cluster.arrived;
     complete_cluster_if_full(cluster);

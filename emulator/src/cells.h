@@ -62,10 +62,9 @@ void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
                           const CellAccess &access);
 void access_global(const void *address, std::size_t bytes, const CellAccess &access);
 
-// Bank conflicts. Which accesses of a warp's lanes belong to one instruction follows from the order
-// in which each lane makes them. Shared memory has 32 banks of 4 bytes, and one pass over them
-// serves 128 bytes at most, of different banks or of the same words.
-// What the lanes of a warp touched at once.
+// Bank conflicts: what the lanes of a warp touched at once. Which accesses belong to one
+// instruction follows from the order in which each lane makes them. Shared memory has 32 banks of 4
+// bytes, and one pass over them serves 128 bytes at most, of different banks or of the same words.
 struct WarpAccess {
     std::uint32_t lanes = 0;        // the lanes that took part
     std::uint32_t offsets[32] = {}; // in the CTA's shared memory, where each of them begins

@@ -36,7 +36,6 @@ constexpr int LARGEST_BLOCK = 1024;
 struct Cta;
 struct Cluster;
 
-// Fibers: functions with their own stacks that switch to each other.
 // Bytes of a fiber's stack. The page below it has no access rights, so that an overflow faults.
 constexpr std::size_t FIBER_STACK = 64 * 1024;
 
@@ -45,6 +44,7 @@ constexpr std::size_t FIBER_STACK = 64 * 1024;
 constexpr std::uint32_t FIBER_POISON = 0x7fff7ffd;
 constexpr std::size_t FIBER_POISONED = 4096;
 
+// A function with its own stack: fibers switch to each other.
 struct Fiber {
     jmp_buf registers; // while it does not run; on x86-64 eight words of its own order
 };

@@ -141,6 +141,12 @@ std::string name_in_source(const Barrier &barrier) {
     return format("%s[%d]", name.c_str(), index >= 0 ? index : int(below));
 }
 
+// The kernel's line: the one that calls a header's or a program's helper.
+int line_of(Site where) {
+    const Note note = note_at(where, "");
+    return note.caller.line ?: note.line;
+}
+
 // "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing;
 // initialised in line 58".
 std::string state_of(const Barrier &barrier) {
@@ -148,15 +154,14 @@ std::string state_of(const Barrier &barrier) {
     text += format(", phase %llu (parity %d): %d of %d arrivals missing", Number(barrier.phase),
                    int(barrier.phase & 1), barrier.pending, barrier.expected);
     if (barrier.bytes < 0)
-        text += format(", %d bytes landed that were not announced (line %u announced %d)",
-                       -barrier.bytes, barrier.announced_at.line(), barrier.announced);
+        text += format(", %d bytes landed that were not announced (line %d announced %d)",
+                       -barrier.bytes, line_of(barrier.announced_at), barrier.announced);
     else if (barrier.announced > 0)
         text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
     for (const auto &[offset, other] : barriers_of(*barrier.place.cta))
         if (barrier.bytes > 0 && other.bytes < 0)
             text += format(" (%d came on %s)", -other.bytes, mbarrier_name(other.place).c_str());
-    const Note init = note_at(barrier.init_site, "");
-    return text + format("; initialised in line %d", init.caller.line ?: init.line);
+    return text + format("; initialised in line %d", line_of(barrier.init_site));
 }
 
 // The other barrier of a ring's stage, if it has one on which others arrive: "empty[2]" for
@@ -506,7 +511,6 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
     std::erase_if(barrier.expects,
                   [](auto &tx) { return order::is_before(tx.epoch, Space::SHARED); });
     record(barrier, phase, "arrives", where, bytes);
-    tells(where);
     if (order::Epoch other; !is_in_order(barrier, phase, &other)) {
         const auto arrived = std::ranges::count_if(barrier.threads, [&self](auto &one) {
             const Past &past = one.second;
@@ -540,8 +544,8 @@ std::uint64_t mbarrier_arrive(SharedRef place, int bytes, Site where, Order orde
     if (order == Order::RELAXED)
         order::release_relaxed(barrier.carrier(phase), scope);
     else
-        order::release(barrier.carrier(phase), Scope::SYS,
-                       place.cta != current->cta && scope == Scope::CTA);
+        tells(where), order::release(barrier.carrier(phase), Scope::SYS,
+                                     place.cta != current->cta && scope == Scope::CTA);
     ++counts.mbarrier_arrivals;
     self.arrived[phase % 2] = std::int64_t(phase);
     barrier.pending -= count;

@@ -1,5 +1,5 @@
-// Asynchronous operations: those that have been started and have not happened yet; and the groups
-// in which a thread waits for its own.
+// Policies, which choose what happens next; asynchronous operations that have not happened yet; and
+// the groups in which a thread waits for its own.
 #pragma once
 
 #include "order.h"
@@ -12,10 +12,6 @@
 #include <vector>
 
 namespace emulator {
-// Policies: the order of events that nothing orders. On a GPU a copy may land, and a thread may
-// continue, at any legal moment; so a correct program must be correct in every legal order. The
-// fixed policies are the extremes. A random policy draws not only its choices from the seed, but
-// also its preferences: uniform choices almost never delay one event for long enough.
 enum class OperationKind {
     LOAD,        // a TMA load writes shared memory
     MATMUL,      // a wgmma reads its tiles and writes its accumulators
@@ -27,6 +23,10 @@ constexpr int OPERATION_KINDS = 5;
 
 enum class Pick { OLDEST, NEWEST, ANY };
 
+// The order of events that nothing orders. On a GPU a copy may land, and a thread may continue, at
+// any legal moment; so a correct program must be correct in every legal order. The fixed policies
+// are the extremes. A random policy draws not only its choices from the seed, but also its
+// preferences: uniform choices almost never delay one event for long enough.
 struct Policy {
     const char *name;
     bool at_once = false; // operations complete while they are issued; else as late as possible

@@ -18,8 +18,8 @@ namespace emulator {
 //
 // A time has four parts, so that one clock answers four questions. Shared memory and global memory
 // differ where an arrival on a peer's mbarrier orders the one and not the other; and "fenced" is
-// how much of what the generic proxy did is followed by a proxy fence. (PTX ISA: Memory Consistency
-// Model, Causality Order, Proxies.)
+// how much of what the generic proxy did is followed by a proxy fence. (PTX ISA: Causality Order.)
+
 enum class Space { SHARED, GLOBAL };
 
 struct alignas(16) Times {

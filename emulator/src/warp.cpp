@@ -324,7 +324,7 @@ void setmaxnreg(bool more, int registers, Site where) {
     RegisterCount &own = warp_of(*current).registers;
     const int before = own.changes > 0 ? own.before : more ? registers : MOST;
     RegisterCount made{registers, own.held, before, own.changes + 1, where};
-    const auto ask = [](void **made) { warp_of(*current).registers = *(RegisterCount *)made[0]; };
+    const auto ask = [](void **all) { warp_of(*current).registers = *(RegisterCount *)all[0]; };
     warp_together(what, &made, ask, where);
     int free = 0;
     const auto has_them = [&] {

@@ -1,5 +1,5 @@
-// mbarrier objects: 64 bits in shared memory, in the emulator's own packing, with a mark that tells
-// an initialised one from anything else. (PTX ISA: mbarrier.)
+// mbarrier objects, and copies that complete on them or in groups. An mbarrier has 64 bits, in the
+// emulator's own packing, with a mark that tells an initialised one. (PTX ISA: mbarrier.)
 #pragma once
 
 #include "emulator/atomics.h"
@@ -69,9 +69,9 @@ void mbarrier_copy_arrives(SharedRef barrier, bool last, Site where);
 // have waited for them.
 void mbarriers_cta_exits(Cta &cta);
 
-// ---------------------------------------------------------------------------- copies
-// Asynchronous copies. TMA: loads that complete on an mbarrier, stores in bulk groups; of boxes of
-// tensors. (PTX ISA: Tensors; cp.async.bulk.tensor.)
+// ---------------------------------------------------------------------------- TMA
+// (PTX ISA: Tensors; cp.async.bulk.tensor.)
+
 // The first element of a box in its tensor, the contiguous dimension first.
 struct Coordinates {
     int rank;

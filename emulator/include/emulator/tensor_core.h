@@ -89,8 +89,7 @@ void stmatrix(std::uint32_t row, const std::uint32_t *registers, int matrices, b
               Site where);
 
 // ---------------------------------------------------------------------------- fragments
-// Matrices in the registers of a warp, as mma.sync has them, and their products. (PTX ISA: Warp
-// Level Matrix Instructions, Matrix Fragments.)
+// (PTX ISA: Warp Level Matrix Instructions, Matrix Fragments.)
 
 // A lane's part of a matrix of so many lines, which are columns of B and rows of the others. The
 // matrix is one of blocks of 8 lines; a lane has as many neighbours in a line as a register.

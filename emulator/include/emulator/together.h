@@ -1,6 +1,6 @@
-// Collective functions of a warp's lanes: each passes an argument, and the last one to arrive does
-// the work for all. Lanes wait for those of their own mask alone, so that several groups may meet
-// at once; two lanes that wait for each other in different functions have diverged: MISUSE. (PTX
+// Barriers, and functions of a warp's lanes: each passes an argument, and the last one to arrive
+// does the work for all. Lanes wait for those of their own mask alone, so that several groups may
+// meet at once; two that wait for each other in different functions have diverged: MISUSE. (PTX
 // ISA: shfl.sync, vote.sync, redux.sync, elect.sync, bar.warp.sync.)
 #pragma once
 
@@ -55,7 +55,6 @@ void warp_sync(std::uint32_t mask, Site where);
 void warp_thread_exits(Thread &thread);
 
 // ---------------------------------------------------------------------------- barriers
-// Barriers without an object: of the CTA (bar.sync, __syncthreads) and of the cluster.
 // bar.sync id, threads: ids 0 to 15, whole warps, at most the CTA's threads (else MISUSE, as for
 // two different counts in one phase, or a warp that arrives twice in one). A warp arrives as a
 // whole. Orders what the threads did before with what they do after.

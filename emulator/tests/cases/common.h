@@ -62,8 +62,8 @@ __device__ inline void tile_load(void *to, const CUtensorMap *map, uint64_t *b) 
                  : "memory");
 }
 __device__ inline void bulk_store(void *to, const void *from, int n) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
-                 "r"(S32(from)), "r"(n) : "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                     __cvta_generic_to_global(to)), "r"(S32(from)), "r"(n) : "memory");
 }
 __device__ inline void cp_async_4(void *to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(S32(to)), "l"(from) : "memory");

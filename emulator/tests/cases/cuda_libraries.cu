@@ -14,7 +14,8 @@ __device__ void use(auto &pipe, bool makes, bool takes, int *in, int *out, How h
     const auto wait = [&] { how == "thread" || how == "thread_early" ? __syncthreads() : void(); };
     for (int round = 0, at = threadIdx.x * 2; round < ROUNDS; ++round, wait()) {
         if (makes) pipe.producer_acquire();
-        if (at < SIZE) cuda::memcpy_async(&tile[round % STAGES][at], &in[at], 8, pipe);
+        if (at < SIZE)
+            cuda::memcpy_async(cooperative_groups::this_thread(), &tile[round % STAGES][at], &in[at], 8, pipe);
         if (makes) pipe.producer_commit();
         if (takes && !(how == "thread_early" || how == "block_early")) pipe.consumer_wait();
         wait();
